@@ -14,7 +14,11 @@ type Run = {
 
 const long = (...names: readonly string[]) => ["scripts/reliability/run.ts", ...names]
 const tests = (...files: readonly string[]) => [
-  ...["--bun", "vitest", "run", "--project", "reliability"],
+  "--bun",
+  "vitest",
+  "run",
+  "--project",
+  "reliability",
   ...files.map((name) => `test/reliability/${name}.test.ts`),
 ]
 

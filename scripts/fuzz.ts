@@ -60,7 +60,9 @@ async function run(target: string): Promise<number> {
   }
   const program = join(root, "scripts/fuzz-process.ts")
   const child = Bun.spawn([process.execPath, program, target, minutes, seed, currentFile], {
-    ...{ stdout: "inherit", stderr: "inherit", ipc: take },
+    stdout: "inherit",
+    stderr: "inherit",
+    ipc: take,
   })
   let isEndless = false
   const watch = setInterval(() => {

@@ -104,8 +104,15 @@ async function archived({ target, binary, version, seconds }: Archived): Promise
 /** CycloneDX, of what is in the binaries, by npm from its own lock file. */
 async function billOfMaterials(version: string): Promise<string> {
   const { ok, output } = await run([
-    ...["npm", "sbom", "--sbom-format", "cyclonedx", "--omit", "dev", "--package-lock-only"],
-    ...["--loglevel", "silent"],
+    "npm",
+    "sbom",
+    "--sbom-format",
+    "cyclonedx",
+    "--omit",
+    "dev",
+    "--package-lock-only",
+    "--loglevel",
+    "silent",
   ])
   if (!ok) throw new Error(`npm made no list of what is in it:\n${output}`)
   const to = join(folder, `latchkey-${version}.cdx.json`)

@@ -11,7 +11,8 @@ export const slowestOf = (runs: readonly Pick<GroupRun, "group" | "report">[]): 
   runs
     .flatMap(({ group, report }) =>
       (report?.testResults ?? []).map(({ name, startTime = 0, endTime = 0 }) => ({
-        ...{ group: group.name, name },
+        group: group.name,
+        name,
         ms: endTime - startTime,
       })),
     )

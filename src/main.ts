@@ -82,7 +82,9 @@ const recoveryFlags = {
 
 /** What carries data in and out. */
 const carrying: Lent = {
-  ...{ env, random: systemRandom, started },
+  env,
+  random: systemRandom,
+  started,
   here: async (start, work) => (await import("./server/index.ts")).transferHere(start, work),
 }
 
@@ -106,7 +108,11 @@ const commands: CommandTable = {
     run: recover,
   },
   ...doctorCommands({
-    ...{ env, clock: systemClock, random: systemRandom, network: systemNetwork, started },
+    env,
+    clock: systemClock,
+    random: systemRandom,
+    network: systemNetwork,
+    started,
     server: () => import("./server/index.ts"),
   }),
   ...healthCommands({ env }),
@@ -122,11 +128,16 @@ const commands: CommandTable = {
   },
   ...applyCommands({ env, network: systemNetwork }),
   ...backupCommands({
-    ...{ env, clock: systemClock, random: systemRandom, started },
+    env,
+    clock: systemClock,
+    random: systemRandom,
+    started,
     drill: async (start) => (await import("./server/index.ts")).drill(start),
   }),
   ...moveCommands({
-    ...{ env, random: systemRandom, started },
+    env,
+    random: systemRandom,
+    started,
     moveIn: async (start) => (await import("./server/index.ts")).moveIn(start),
     moveOut: async (start) => (await import("./server/index.ts")).moveOut(start),
   }),
@@ -139,7 +150,9 @@ const commands: CommandTable = {
     server: () => import("./server/index.ts"),
   }),
   ...keyCommands({
-    ...{ env, random: systemRandom, started },
+    env,
+    random: systemRandom,
+    started,
     server: () => import("./server/index.ts"),
   }),
   completion: {
@@ -251,7 +264,8 @@ async function recover(flags: Flags): Promise<Outcome> {
   const keepsFactors = flags["--keep-factors"] !== undefined
   const server = () => import("./server/index.ts")
   const recovered = await recoverOwner({
-    ...{ config, random: systemRandom },
+    config,
+    random: systemRandom,
     request: { owner, email, instance, keepsFactors },
     confirm: flags["--yes"] ? undefined : confirmRemoval(systemTerminal()),
     here: {

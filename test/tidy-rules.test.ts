@@ -29,11 +29,17 @@ const trials: Readonly<Record<string, Trial>> = {
     bad: lines(501, "export {}"),
     good: lines(500, "export {}"),
   },
-  "a file of the store of 401 lines": {
+  "a test file of 601 lines": {
+    rule: walls.fileLength,
+    path: "test/store/log.test.ts",
+    bad: lines(601, "export {}"),
+    good: lines(600, "export {}"),
+  },
+  "a file of the store of 451 lines": {
     rule: walls.storeFileLength,
     path: "src/store/log/row.ts",
-    bad: lines(401, "export {}"),
-    good: lines(400, "export {}"),
+    bad: lines(451, "export {}"),
+    good: lines(450, "export {}"),
   },
   "a function of 101 lines": {
     rule: walls.functionLength,

@@ -23,8 +23,8 @@ const root = join(import.meta.dirname, "..")
 /** Every rule, by the name that its test has. */
 const rules: Readonly<Record<string, Rule>> = {
   "no line is longer than 100 columns": walls.lineLength,
-  "no file is longer than 500 lines": walls.fileLength,
-  "no file of src/store is longer than 400 lines": walls.storeFileLength,
+  "no file is longer than 500 lines, and no test file than 600": walls.fileLength,
+  "no file of src/store is longer than 450 lines": walls.storeFileLength,
   "no function is longer than 100 lines": walls.functionLength,
   "no spread of a literal packs entries on a line": walls.packing,
   "blocks nest at most three deep": walls.nesting,

@@ -30,8 +30,12 @@ const times = Number(process.argv[2] ?? 300)
 const applications = 500
 const bound = 3
 const ada = {
-  ...{ sub: "ada-2", preferred_username: "ada2", given_name: "Ada", family_name: "Lovelace" },
-  ...{ email: "ada2@example.com", email_verified: true },
+  sub: "ada-2",
+  preferred_username: "ada2",
+  given_name: "Ada",
+  family_name: "Lovelace",
+  email: "ada2@example.com",
+  email_verified: true,
 }
 const opened = await openSamlProvider()
 // Tests have random bytes that are hashed, the same in each run: a server has the system's.

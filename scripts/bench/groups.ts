@@ -85,7 +85,10 @@ async function issue({ id, secret }: Robot): Promise<string> {
   const audience = `urn:core:iam:org:project:id:${projectId}:aud`
   const scope = `openid ${audience} urn:core:iam:org:projects:roles`
   const body = new URLSearchParams({
-    ...{ grant_type: "client_credentials", client_id: id, client_secret: secret, scope },
+    grant_type: "client_credentials",
+    client_id: id,
+    client_secret: secret,
+    scope,
   })
   const answer = await provider.send("/oauth/v2/token", { method: "POST", body })
   if (answer.status !== 200) throw new Error(`no token: ${await answer.text()}`)

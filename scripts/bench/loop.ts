@@ -131,7 +131,9 @@ async function sent({ grpcPort }: Running, { row, token, ids }: Sending): Promis
   if (row.over === "grpc") return byGrpc(grpcPort, path, all, filled)
   const method = filled === undefined ? "GET" : "POST"
   const answer = await fetch(url + path.replace("$client", "1"), {
-    ...{ method, headers: all, redirect: "manual" },
+    method,
+    headers: all,
+    redirect: "manual",
     ...(filled !== undefined && { body: filled }),
   })
   return `${answer.status} ${await answer.text()}`

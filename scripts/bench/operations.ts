@@ -9,7 +9,9 @@ export type Operations = ReadonlyMap<string, () => Promise<unknown>>
 
 export async function operations(client: Client, families: Families): Promise<Operations> {
   const app = await call(client, "application.CreateApplication", {
-    ...{ projectId: families.projectId, name: "API", apiConfiguration: {} },
+    projectId: families.projectId,
+    name: "API",
+    apiConfiguration: {},
   })
   const { clientId, clientSecret } = app.body.apiConfiguration
   const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`

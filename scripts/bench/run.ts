@@ -72,10 +72,7 @@ async function createUsers(server: Running, service: ServiceKey): Promise<void> 
   const script = join(import.meta.dirname, "generator.ts")
   const org: string = orgs.body.result[0].id
   const generate = (duration: number) =>
-    output([
-      ...["taskset", "-c", otherCore, process.execPath, script],
-      ...[url, token, org, `${duration}`],
-    ])
+    output(["taskset", "-c", otherCore, process.execPath, script, url, token, org, `${duration}`])
   await generate(2)
   let walMax = 0
   const sampling = setInterval(() => {

@@ -95,7 +95,8 @@ async function tokenTime(): Promise<number> {
 async function tokenFor(assertion: string): Promise<void> {
   const body = new URLSearchParams({
     grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
-    ...{ assertion, scope: "openid" },
+    assertion,
+    scope: "openid",
   })
   const response = await fetch(`${server.url}/oauth/v2/token`, { method: "POST", body })
   const answer = await response.text()

@@ -49,8 +49,11 @@ type Kind = { readonly name: string; readonly weight: number; readonly request: 
 const any = (end: number) => Math.floor(Math.random() * end)
 const anyPerson = () => personOf(any(users))
 const [contains, startsWith, endsWith, equals, containsExactly] = [
-  ...["CONTAINS_IGNORE_CASE", "STARTS_WITH_IGNORE_CASE", "ENDS_WITH_IGNORE_CASE"],
-  ...["EQUALS_IGNORE_CASE", "CONTAINS"],
+  "CONTAINS_IGNORE_CASE",
+  "STARTS_WITH_IGNORE_CASE",
+  "ENDS_WITH_IGNORE_CASE",
+  "EQUALS_IGNORE_CASE",
+  "CONTAINS",
 ].map((name) => `TEXT_QUERY_METHOD_${name}`)
 
 /** From three to twelve characters of a text, anywhere in it. */

@@ -70,8 +70,10 @@ async function open(program: string, at: number): Promise<Side> {
     const answer = await fetch(`${url}/oauth/v2/token`, {
       method: "POST",
       body: new URLSearchParams({
-        ...{ grant_type: "client_credentials", scope: "openid" },
-        ...{ client_id: username, client_secret: clientSecret },
+        grant_type: "client_credentials",
+        scope: "openid",
+        client_id: username,
+        client_secret: clientSecret,
       }),
     })
     if (answer.status !== 200) throw new Error(`no token: ${await answer.text()}`)
@@ -82,7 +84,8 @@ async function open(program: string, at: number): Promise<Side> {
     if (status !== 200) throw new Error(`no token: ${JSON.stringify(body)}`)
   }
   return {
-    ...{ name: `${at + 1} ${basename(program)}`, stop },
+    name: `${at + 1} ${basename(program)}`,
+    stop,
     measured: {
       client_credentials: () => measure(callers, seconds, credentials),
       code: async () => {

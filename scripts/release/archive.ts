@@ -13,9 +13,20 @@ export async function packFolder(
   seconds: number,
 ): Promise<void> {
   const packed = await run([
-    ...["tar", "--create", "--format=ustar", "--sort=name", `--mtime=@${seconds}`],
-    ...["--owner=0", "--group=0", "--numeric-owner", "--use-compress-program=gzip -9n"],
-    ...["--file", to, "--directory", folder, below],
+    "tar",
+    "--create",
+    "--format=ustar",
+    "--sort=name",
+    `--mtime=@${seconds}`,
+    "--owner=0",
+    "--group=0",
+    "--numeric-owner",
+    "--use-compress-program=gzip -9n",
+    "--file",
+    to,
+    "--directory",
+    folder,
+    below,
   ])
   if (!packed.ok) throw new Error(`${to} could not be packed:\n${packed.output}`)
 }

@@ -41,8 +41,15 @@ export async function buildDebian(debian: Debian, folder: string): Promise<strin
   writeFileSync(join(stage, "DEBIAN/conffiles"), "/etc/latchkey/latchkey.toml\n")
   const file = join(folder, `latchkey_${debian.version}_${debian.architecture}.deb`)
   const built = await run([
-    ...["env", `SOURCE_DATE_EPOCH=${debian.seconds}`],
-    ...["dpkg-deb", "--root-owner-group", "-Zxz", "-z2", "--build", stage, file],
+    "env",
+    `SOURCE_DATE_EPOCH=${debian.seconds}`,
+    "dpkg-deb",
+    "--root-owner-group",
+    "-Zxz",
+    "-z2",
+    "--build",
+    stage,
+    file,
   ])
   rmSync(stage, { recursive: true, force: true })
   if (!built.ok) throw new Error(`the Debian package could not be made:\n${built.output}`)

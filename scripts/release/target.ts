@@ -14,11 +14,15 @@ const argon2 = (platform: string) => `@node-rs/argon2-${platform}`
 
 export const targets: readonly Target[] = [
   {
-    ...{ name: "linux-x64", runtime: "bun-linux-x64", addon: argon2("linux-x64-gnu") },
+    name: "linux-x64",
+    runtime: "bun-linux-x64",
+    addon: argon2("linux-x64-gnu"),
     debian: "amd64",
   },
   {
-    ...{ name: "linux-arm64", runtime: "bun-linux-aarch64", addon: argon2("linux-arm64-gnu") },
+    name: "linux-arm64",
+    runtime: "bun-linux-aarch64",
+    addon: argon2("linux-arm64-gnu"),
     debian: "arm64",
   },
   { name: "linux-x64-musl", runtime: "bun-linux-x64-musl", addon: argon2("linux-x64-musl") },

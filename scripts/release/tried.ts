@@ -34,8 +34,11 @@ export async function trySignIn(binary: string, { upMs, endMs } = usual): Promis
   const [port, grpc] = [await freePort(), await freePort()]
   const listen = ["--listen", `127.0.0.1:${port}`, "--grpc-listen", `127.0.0.1:${grpc}`]
   const child = Bun.spawn([binary, "dev", ...listen], {
-    ...{ cwd: folder.path, env: { TMPDIR: folder.path } },
-    ...{ stdin: "ignore", stdout: "pipe", stderr: "pipe" },
+    cwd: folder.path,
+    env: { TMPDIR: folder.path },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
   })
   const said = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   const tried = await signedIn(`http://localhost:${port}`, child, upMs).catch((cause) => ({

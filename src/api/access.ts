@@ -197,7 +197,10 @@ function ruleOf(method: DescMethod, option: AccessOption, resources: ReadonlySet
   }
   const named = context ?? (id ? read(id) : undefined)
   return {
-    ...{ permission, resource, id: named, self },
+    permission,
+    resource,
+    id: named,
+    self,
     parent: parent ? read(parent) : undefined,
     key: key ? read(key).read : undefined,
   }

@@ -130,7 +130,10 @@ function holdingsOf<C>(
   const weight = ({ granting, reaches }: Holding) => Number(granting.length > 0) + Number(reaches)
   return holder.memberships
     .map((held) => ({
-      ...{ level: held.level, id: held.id, roles: held.roles, groupId: held.groupId },
+      level: held.level,
+      id: held.id,
+      roles: held.roles,
+      groupId: held.groupId,
       granting: held.roles.filter((role) => authority.permissions(role, cx).has(rule.permission)),
       reaches: covers(held, chain),
     }))

@@ -43,7 +43,8 @@ export async function apply(
 }
 
 const emptyRun = (): Pick<Run, "steps" | "beyond" | "known"> => ({
-  ...{ steps: [], beyond: [] },
+  steps: [],
+  beyond: [],
   known: new Map(),
 })
 
@@ -185,7 +186,9 @@ async function made(run: Run, kind: Kind, { own, ids, thing }: Making) {
   const asked = () => request(ids ?? {}, starting(own))
   const answer = run.isPlan ? undefined : await confirming(kind, run.call(method, asked()))
   run.steps.push({
-    ...{ action: "create", thing, fields: [] },
+    action: "create",
+    thing,
+    fields: [],
     once: answer ? (kind.once?.(answer) ?? {}) : {},
   })
   return answer && (textAt(answer, kind.id) || textAt(answer, "id") || textAt(own, kind.key))

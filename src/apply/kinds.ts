@@ -75,17 +75,25 @@ export type Kind = {
 const own = (field: string) => (item: JsonObject) => textAt(item, field)
 
 const role: Kind = {
-  ...{ name: "role", key: "key", id: "roleKey", parts: {} },
+  name: "role",
+  key: "key",
+  id: "roleKey",
+  parts: {},
   list: {
     method: ProjectService.method.listProjectRoles,
     request: ({ projectId = "" }) => ({ projectId }),
-    ...{ items: "projectRoles", page: "pagination", shown: ProjectRoleSchema },
-    ...{ keyOf: own("key"), idOf: own("key") },
+    items: "projectRoles",
+    page: "pagination",
+    shown: ProjectRoleSchema,
+    keyOf: own("key"),
+    idOf: own("key"),
   },
   create: {
     method: ProjectService.method.addProjectRole,
     request: ({ projectId = "" }, { key = "", ...rest }) => ({
-      ...{ projectId, roleKey: key, displayName: key },
+      projectId,
+      roleKey: key,
+      displayName: key,
       ...rest,
     }),
   },
@@ -96,13 +104,20 @@ const role: Kind = {
 }
 
 const application: Kind = {
-  ...{ name: "application", key: "name", id: "applicationId", parts: {}, turnsOff: true },
+  name: "application",
+  key: "name",
+  id: "applicationId",
+  parts: {},
+  turnsOff: true,
   fixed: ["oidcConfiguration.clientId", "apiConfiguration.clientId"],
   list: {
     method: ApplicationService.method.listApplications,
     request: ({ projectId = "" }) => ({ filters: [{ projectIdFilter: { projectId } }] }),
-    ...{ items: "applications", page: "pagination", shown: ApplicationSchema },
-    ...{ keyOf: own("name"), idOf: own("applicationId") },
+    items: "applications",
+    page: "pagination",
+    shown: ApplicationSchema,
+    keyOf: own("name"),
+    idOf: own("applicationId"),
   },
   create: {
     method: ApplicationService.method.createApplication,
@@ -112,7 +127,8 @@ const application: Kind = {
   update: {
     method: ApplicationService.method.updateApplication,
     request: ({ projectId = "", applicationId = "" }, changed) => ({
-      ...{ projectId, applicationId },
+      projectId,
+      applicationId,
       ...changed,
     }),
     completing: (differs, described, present) =>
@@ -162,7 +178,10 @@ function withMethod(differs: JsonObject, present: JsonObject): JsonObject {
 }
 
 const project: Kind = {
-  ...{ name: "project", key: "name", id: "projectId", turnsOff: true },
+  name: "project",
+  key: "name",
+  id: "projectId",
+  turnsOff: true,
   list: {
     method: ProjectService.method.listProjects,
     request: ({ organizationId = "" }) => ({
@@ -171,8 +190,11 @@ const project: Kind = {
         { internalFilter: false },
       ],
     }),
-    ...{ items: "projects", page: "pagination", shown: ProjectSchema },
-    ...{ keyOf: own("name"), idOf: own("projectId") },
+    items: "projects",
+    page: "pagination",
+    shown: ProjectSchema,
+    keyOf: own("name"),
+    idOf: own("projectId"),
   },
   create: {
     method: ProjectService.method.createProject,
@@ -186,22 +208,29 @@ const project: Kind = {
 }
 
 const authorization: Kind = {
-  ...{ name: "authorization", key: "project", id: "authorizationId", parts: {} },
+  name: "authorization",
+  key: "project",
+  id: "authorizationId",
+  parts: {},
   refers: { field: "project", kind: "project", id: "projectId" },
   list: {
     method: AuthorizationService.method.listAuthorizations,
     request: ({ userId = "", organizationId = "" }) => ({
       filters: [{ inUserIds: { ids: [userId] } }, { organizationId: { id: organizationId } }],
     }),
-    ...{ items: "authorizations", page: "pagination" },
+    items: "authorizations",
+    page: "pagination",
     shown: AuthorizationService.method.updateAuthorization.input,
-    ...{ keyOf: own("project.name"), idOf: own("id") },
+    keyOf: own("project.name"),
+    idOf: own("id"),
     as: (item) => ({ roleKeys: listAt(item, "roles").map((each) => textAt(each, "key")) }),
   },
   create: {
     method: AuthorizationService.method.createAuthorization,
     request: ({ userId = "", projectId = "", organizationId = "" }, { project: _, ...rest }) => ({
-      ...{ userId, projectId, organizationId },
+      userId,
+      projectId,
+      organizationId,
       ...rest,
     }),
   },
@@ -218,12 +247,17 @@ const resourceOf = ({ organizationId = "" }: Ids, { on }: JsonObject): JsonObjec
   on === "instance" ? { instance: true } : { organizationId }
 
 const administrator: Kind = {
-  ...{ name: "administrator", key: "on", id: "on", parts: {} },
+  name: "administrator",
+  key: "on",
+  id: "on",
+  parts: {},
   confirms: "confirmedCredentials",
   list: {
     method: InternalPermissionService.method.listAdministrators,
     request: ({ userId = "" }) => ({ filters: [{ inUserIdsFilter: { ids: [userId] } }] }),
-    ...{ items: "administrators", page: "pagination", shown: AdministratorSchema },
+    items: "administrators",
+    page: "pagination",
+    shown: AdministratorSchema,
     keyOf: (item) =>
       Object.keys(reaches).find((each) => Object.hasOwn(item, each)) ?? "something else",
     idOf: (item) => (Object.hasOwn(item, "instance") ? "instance" : "organization"),
@@ -231,21 +265,26 @@ const administrator: Kind = {
   create: {
     method: InternalPermissionService.method.createAdministrator,
     request: (ids, { on = "organization", ...rest }) => ({
-      ...{ userId: ids.userId ?? "", resource: resourceOf(ids, { on }) },
+      userId: ids.userId ?? "",
+      resource: resourceOf(ids, { on }),
       ...rest,
     }),
   },
   update: {
     method: InternalPermissionService.method.updateAdministrator,
     request: (ids, changed) => ({
-      ...{ userId: ids.userId ?? "", resource: resourceOf(ids, { on: ids.on ?? "" }) },
+      userId: ids.userId ?? "",
+      resource: resourceOf(ids, { on: ids.on ?? "" }),
       ...changed,
     }),
   },
 }
 
 const user: Kind = {
-  ...{ name: "user", key: "username", id: "userId", isOpen: true },
+  name: "user",
+  key: "username",
+  id: "userId",
+  isOpen: true,
   list: {
     method: UserService.method.listUsers,
     request: ({ organizationId = "" }, keys) => ({
@@ -254,8 +293,11 @@ const user: Kind = {
         { orQuery: { queries: keys.map((userName) => ({ userNameQuery: { userName } })) } },
       ],
     }),
-    ...{ items: "result", page: "query", shown: UserSchema },
-    ...{ keyOf: own("username"), idOf: own("userId") },
+    items: "result",
+    page: "query",
+    shown: UserSchema,
+    keyOf: own("username"),
+    idOf: own("userId"),
   },
   create: {
     method: UserService.method.createUser,
@@ -269,12 +311,17 @@ const user: Kind = {
 }
 
 export const organization: Kind = {
-  ...{ name: "organisation", key: "name", id: "organizationId" },
+  name: "organisation",
+  key: "name",
+  id: "organizationId",
   list: {
     method: OrganizationService.method.listOrganizations,
     request: () => ({}),
-    ...{ items: "result", page: "query", shown: OrganizationSchema },
-    ...{ keyOf: own("name"), idOf: own("id") },
+    items: "result",
+    page: "query",
+    shown: OrganizationSchema,
+    keyOf: own("name"),
+    idOf: own("id"),
   },
   create: {
     method: OrganizationService.method.addOrganization,

@@ -19,10 +19,18 @@ import { type Item, mustBeKnown, type Place, type Run, readAs } from "./run.ts"
 
 /** What operations call each kind of provider, by what it is called in what is described. */
 const kinds: Readonly<Record<string, string>> = {
-  ...{ oidc: "GenericOIDC", oauth: "GenericOAuth", jwt: "JWT", ldap: "LDAP", saml: "SAML" },
-  ...{ azureAd: "AzureAD", google: "Google", apple: "Apple" },
-  ...{ github: "GitHub", githubEs: "GitHubEnterpriseServer" },
-  ...{ gitlab: "GitLab", gitlabSelfHosted: "GitLabSelfHosted" },
+  oidc: "GenericOIDC",
+  oauth: "GenericOAuth",
+  jwt: "JWT",
+  ldap: "LDAP",
+  saml: "SAML",
+  azureAd: "AzureAD",
+  google: "Google",
+  apple: "Apple",
+  github: "GitHub",
+  githubEs: "GitHubEnterpriseServer",
+  gitlab: "GitLab",
+  gitlabSelfHosted: "GitLabSelfHosted",
 }
 
 type Listed = {
@@ -142,7 +150,12 @@ function describedIn({ given, file }: Item, { of, operation }: Level): Described
   const read = readAs(input, { name, ...written, providerOptions: options }, `${file}: ${thing}`)
   const { name: _, providerOptions, ...wanted } = read
   return {
-    ...{ file, name, thing, kind, given: written, signIn },
+    file,
+    name,
+    thing,
+    kind,
+    given: written,
+    signIn,
     // What is read as nothing, an option that is off, is described all the same.
     wanted: { ...written, ...wanted },
     options: { ...options, ...(isObject(providerOptions) && stored(providerOptions)) },

@@ -24,7 +24,8 @@ export function consoleRoutes(entry: typeof uiEntry, upstream: string) {
   }
   return areaOf("console", {
     "/": {
-      ...{ group: "other", isOpen: true },
+      group: "other",
+      isOpen: true,
       answer: ({ request }) => (wantsPage(request) ? toConsole() : undefined),
     },
     "/ui/*": {},

@@ -105,7 +105,9 @@ export function requirementsOf(cx: Cx, asked: Requested, rest: Rest): Authorizat
   const known = { suggestedUser, isUnvouched, created, sessionId, consent, isDenied }
   const maxAge = least(asked.maxAge, requirementsOfApp(cx, asked.appId).maxAge)
   return {
-    ...{ ...asked, ...known, needsPassword: asked.saml?.needsPassword },
+    ...asked,
+    ...known,
+    needsPassword: asked.saml?.needsPassword,
     ...(maxAge !== undefined && { maxAge }),
   }
 }

@@ -82,7 +82,8 @@ export function loginRoutes({ show, hrefs }: LoginParts) {
   })
   return areaOf("login", {
     ...Object.fromEntries(pages),
-    ...{ "/ui/login/*": { isSignIn: true }, "/idps/*": { isSignIn: true, isOpen: true } },
+    "/ui/login/*": { isSignIn: true },
+    "/idps/*": { isSignIn: true, isOpen: true },
     [loginPaths.sheet]: {
       isSignIn: true,
       answer: ({ cx, url }) => showSheet(cx, url.searchParams),

@@ -8,7 +8,9 @@ export const nothingPresented = (realm: string): Response =>
   new Response(null, {
     status: 401,
     headers: {
-      ...{ ...anyOrigin, ...exposed, ...noStore },
+      ...anyOrigin,
+      ...exposed,
+      ...noStore,
       "www-authenticate": challengeFor("bearer", realm),
     },
   })

@@ -33,7 +33,9 @@ const documentAt = (
 })
 
 const routeTo = (group: "keys" | "discovery"): RouteInfo => ({
-  ...{ template: paths[group], group, isSignIn: group === "keys" },
+  template: paths[group],
+  group,
+  isSignIn: group === "keys",
 })
 
 const documents: readonly Published[] = [

@@ -66,7 +66,8 @@ export function oauthRoutes(parts: OAuthParts) {
   const nothing = { group: "other", isSignIn: true }
   return areaOf("oauth", {
     ...Object.fromEntries(routes),
-    ...{ "/oauth/*": nothing, "/oidc/*": nothing },
+    "/oauth/*": nothing,
+    "/oidc/*": nothing,
   })
 }
 
@@ -74,7 +75,8 @@ function routeOf({ refused, ...parts }: OAuthParts, group: string, endpoint: End
   const { methods, anyOrigin, exists, formMax } = endpoint
   const told = { ...parts, refused: (refusal: Refusal) => refused(refusal, group) }
   return {
-    ...{ methods, anyOrigin },
+    methods,
+    anyOrigin,
     ...(exists && { exists: ({ cx }) => exists(cx) }),
     answer: ({ cx, request, url }) => {
       const form = once(() => formOf(request, formMax))

@@ -37,10 +37,14 @@ export function samlRoutes(parts: SamlParts) {
 }
 
 const routeOf = ({ show, refused }: SamlParts, group: string, endpoint: Endpoint): Route => ({
-  ...{ group, methods: endpoint.methods },
+  group,
+  methods: endpoint.methods,
   answer: async ({ cx, request, url }) => {
     const asking: Asking = {
-      ...{ cx, request, url, show },
+      cx,
+      request,
+      url,
+      show,
       refused: (refusal) => refused(refusal, group),
     }
     try {

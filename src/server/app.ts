@@ -141,8 +141,12 @@ function ownAreas({ services, setupToken, upstream }: OwnParts, show: ShowPage):
     consoleRoutes(uiEntry, upstream),
     setupRoutes(services, setupToken, show),
     areaOf("rest", {
-      ...{ "/admin/*": open, "/auth/*": open, "/management/*": open, "/resources/*": open },
-      ...{ "/system/*": open, "/core.*": { ...open, group: "connect" } },
+      "/admin/*": open,
+      "/auth/*": open,
+      "/management/*": open,
+      "/resources/*": open,
+      "/system/*": open,
+      "/core.*": { ...open, group: "connect" },
       "/*": { ...open, group: "other" },
     }),
   ]

@@ -195,11 +195,11 @@ function servicesOn(
     random: systemRandom,
     secrets: secrets(store, systemRandom, master),
     outside: catching({
-      ...{ send: outbound, reach: reachOf(web), texts: systemNetwork.texts },
-      ...{
-        mail: mailerOf({ ...way, mailAllow: config.mailAllow }),
-        directories: directoriesOf(way),
-      },
+      send: outbound,
+      reach: reachOf(web),
+      texts: systemNetwork.texts,
+      mail: mailerOf({ ...way, mailAllow: config.mailAllow }),
+      directories: directoriesOf(way),
       ...(config.transferFolder && { files: filesIn(config.transferFolder) }),
     }),
     warn: (said) => log.warning("{said}", { said }),
@@ -217,7 +217,8 @@ function servicesOn(
     limits: limitsOf(systemClock, config.limits),
     systemUsers: config.systemUsers,
     publicUrl: config.publicUrl,
-    ...{ meters, tracing: tracing?.(log) },
+    meters,
+    tracing: tracing?.(log),
     lead: leadOf({ store, log, clock: systemClock }),
     call: (instance, name) => ({
       ...shared,

@@ -95,7 +95,9 @@ function* stateSlices(database: Database): Generator<() => string | undefined> {
      ORDER BY instance, id, stream LIMIT ?`,
   )
   let last: Pick<SummedState, "instance" | "id" | "stream"> | undefined = {
-    ...{ instance: "", id: "", stream: "" },
+    instance: "",
+    id: "",
+    stream: "",
   }
   while (last !== undefined) {
     const { instance, id, stream }: Pick<SummedState, "instance" | "id" | "stream"> = last
@@ -114,7 +116,9 @@ function* claimSlices(database: Database): Generator<() => string | undefined> {
      ORDER BY instance, kind, key LIMIT ?`,
   )
   let last: Pick<SummedClaim, "instance" | "kind" | "key"> | undefined = {
-    ...{ instance: "", kind: "", key: "" },
+    instance: "",
+    kind: "",
+    key: "",
   }
   while (last !== undefined) {
     const { instance, kind, key }: Pick<SummedClaim, "instance" | "kind" | "key"> = last

@@ -127,7 +127,10 @@ export function table<C extends Columns>(
   const decode = decoderOf(columns)
   const decoding = decode && { decode }
   return {
-    ...{ name, columns, texts, layout: layoutOf(columns, options) },
+    name,
+    columns,
+    texts,
+    layout: layoutOf(columns, options),
     decode: decode ?? ((row) => row),
     insert: (db, row) => db.write(statements.insert(), [], rowOf(row)),
     insertIfAbsent: (db, row) => db.write(statements.insertIfAbsent(), [], rowOf(row)),

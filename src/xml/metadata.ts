@@ -26,7 +26,8 @@ export const modestBounds: XmlReading["bounds"] = [
 ]
 
 const readingOf = (reading: MetadataReading): XmlReading => ({
-  ...{ name: "the metadata", bytesMax: metadataMax },
+  name: "the metadata",
+  bytesMax: metadataMax,
   ...reading,
 })
 

@@ -85,14 +85,16 @@ export function signatureFor(document: string, signing: Signing): Promise<string
   const { certificate, hash } = signing
   const xml = restricted(
     new SignedXml({
-      ...{ privateKey: "", publicCert: certificate },
+      privateKey: "",
+      publicCert: certificate,
       signatureAlgorithm: signatureNames[hash],
       canonicalizationAlgorithm: exclusiveC14n,
     }),
   )
   xml.SignatureAlgorithms = { [signatureNames[hash]]: remoteSigner(signing) }
   xml.addReference({
-    ...{ xpath: "/*", transforms: [enveloped, exclusiveC14n] },
+    xpath: "/*",
+    transforms: [enveloped, exclusiveC14n],
     digestAlgorithm: digestNames[hash],
   })
   return new Promise((resolve, reject) => {

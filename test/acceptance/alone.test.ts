@@ -52,9 +52,19 @@ describe("the binary alone", () => {
     url = `http://localhost:${port}`
     writeFileSync(join(home, "password"), `${owner.password}\n`, { mode: 0o600 })
     const child = start([
-      ...["setup", "--public-url", url, "--org", "Acme"],
-      ...["--owner", owner.loginName, "--owner-email", owner.email],
-      ...["--owner-password-file", "password", "--service-key-file", "key.json"],
+      "setup",
+      "--public-url",
+      url,
+      "--org",
+      "Acme",
+      "--owner",
+      owner.loginName,
+      "--owner-email",
+      owner.email,
+      "--owner-password-file",
+      "password",
+      "--service-key-file",
+      "key.json",
     ])
     expect(await new Promise((done) => child.once("close", done))).toBe(0)
     key = JSON.parse(readFileSync(join(home, "key.json"), "utf8"))

@@ -23,9 +23,17 @@ afterAll(async () => {
 
 /** What each kind is called in what is described. */
 const called: Readonly<Record<string, string>> = {
-  ...{ GenericOAuth: "oauth", GenericOIDC: "oidc", JWT: "jwt", LDAP: "ldap", SAML: "saml" },
-  ...{ AzureAD: "azureAd", Google: "google", Apple: "apple", GitHub: "github" },
-  ...{ GitHubEnterpriseServer: "githubEs", GitLab: "gitlab" },
+  GenericOAuth: "oauth",
+  GenericOIDC: "oidc",
+  JWT: "jwt",
+  LDAP: "ldap",
+  SAML: "saml",
+  AzureAD: "azureAd",
+  Google: "google",
+  Apple: "apple",
+  GitHub: "github",
+  GitHubEnterpriseServer: "githubEs",
+  GitLab: "gitlab",
   GitLabSelfHosted: "gitlabSelfHosted",
 }
 
@@ -91,7 +99,9 @@ test("they are made as described and offered; a second time nothing is left", as
   expect(oidc.config.oidc).toMatchObject({ issuer: "https://idp.example.com", clientId: "client" })
   expect((await admin("ListLoginPolicyIDPs")).result).toHaveLength(idpForms.length)
   expect(await apply("--plan")).toMatchObject({
-    ...{ code: 0, said: [], beyond: ["organisation Acme"] },
+    code: 0,
+    said: [],
+    beyond: ["organisation Acme"],
   })
 })
 

@@ -32,7 +32,14 @@ async function serve(described: string) {
 
 async function doctor() {
   const { output } = await run([
-    ...["doctor", "--data", data, "--public-url", url, "--listen", `127.0.0.1:${port}`, "--json"],
+    "doctor",
+    "--data",
+    data,
+    "--public-url",
+    url,
+    "--listen",
+    `127.0.0.1:${port}`,
+    "--json",
   ])
   return JSON.parse(output).findings.find(({ check }: { check: string }) => check === "apply")
 }

@@ -30,7 +30,9 @@ test("a server saves itself there, and what it saved can be tried and brought ba
     const doctor = ["doctor", "--data", service.data, "--backup-folder", place, ...flags, "--json"]
     const { findings } = JSON.parse((await run(doctor)).output)
     expect(findings).toContainEqual({
-      ...{ check: "backups", state: "ok", said: `the newest in ${place} is 0 hours old` },
+      check: "backups",
+      state: "ok",
+      said: `the newest in ${place} is 0 hours old`,
     })
     expect(service.output()).not.toContain(storage.key.secret)
     const more = await run(["backup", `${place}/now`, "--data", service.data, ...flags])

@@ -49,7 +49,9 @@ async function ran({ command, env }: Room, ...words: readonly string[]) {
 /** Serves in it while `work` looks at that; answers what it said. */
 async function served(room: Room, url: string, work: (pid: number) => Promise<void>) {
   const child = Bun.spawn([...room.command(["serve"])], {
-    ...{ env: room.env, stdout: "pipe", stderr: "pipe" },
+    env: room.env,
+    stdout: "pipe",
+    stderr: "pipe",
   })
   const output = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   try {
@@ -82,15 +84,27 @@ async function uploadLogo(url: string, keyFile: string): Promise<void> {
   const body = new FormData()
   body.append("file", new Blob([new Uint8Array(pngOf({ width: 64, height: 64 }))]))
   const answer = await fetch(`${url}/assets/v1/instance/policy/label/logo`, {
-    ...{ method: "POST", headers: { authorization: `Bearer ${token}` }, body },
+    method: "POST",
+    headers: { authorization: `Bearer ${token}` },
+    body,
   })
   expect([answer.status, await answer.text()]).toMatchObject([200, expect.anything()])
 }
 
 const setup = (data: string, url: string) => [
-  ...["setup", "--public-url", url, "--org", "Acme", "--owner", "ada"],
-  ...["--owner-email", "ada@example.com", "--owner-password-file", join(data, "password")],
-  ...["--service-key-file", join(data, "key.json")],
+  "setup",
+  "--public-url",
+  url,
+  "--org",
+  "Acme",
+  "--owner",
+  "ada",
+  "--owner-email",
+  "ada@example.com",
+  "--owner-password-file",
+  join(data, "password"),
+  "--service-key-file",
+  join(data, "key.json"),
 ]
 
 const isAble = mayMount && needs("gcc") && needs("systemd")

@@ -45,7 +45,9 @@ async function send({ body, headers, path, type, as, over }: Worst): Promise<str
   const filled = typeof body === "string" ? filledIn(body) : body
   if (over === "grpc") return sendGrpc(path, all, filled)
   const response = await fetch(service.url + filledIn(path), {
-    ...{ method: filled === undefined ? "GET" : "POST", headers: all, redirect: "manual" },
+    method: filled === undefined ? "GET" : "POST",
+    headers: all,
+    redirect: "manual",
     ...(filled !== undefined && { body: filled }),
   })
   return `${response.status} ${await response.text()}`
@@ -57,7 +59,9 @@ function sendGrpc(path: string, headers: object, body: string | Uint8Array | und
   session.on("error", reject)
   const stream = session.request({
     ...headers,
-    ...{ ":path": path, ":method": "POST", "content-type": "application/grpc" },
+    ":path": path,
+    ":method": "POST",
+    "content-type": "application/grpc",
     ":authority": new URL(service.url).host,
   })
   let status = ""

@@ -29,8 +29,17 @@ async function doctor() {
 test("finds nothing wrong with a server that it asks through its public address", async () => {
   const { code, states } = await doctor()
   expect(states).toMatchObject({
-    ...{ folder: "ok", "master key": "ok", server: "ok", address: "ok", name: "ok", tls: "ok" },
-    ...{ proxy: "ok", addresses: "ok", mail: "warning", owner: "ok", keys: "ok" },
+    folder: "ok",
+    "master key": "ok",
+    server: "ok",
+    address: "ok",
+    name: "ok",
+    tls: "ok",
+    proxy: "ok",
+    addresses: "ok",
+    mail: "warning",
+    owner: "ok",
+    keys: "ok",
   })
   expect(code).toBe(0)
   const { output } = await run(["doctor", "--data", data])

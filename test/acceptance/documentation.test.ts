@@ -42,7 +42,10 @@ const anchorsOf = (page: string): readonly string[] =>
 
 const pagesWithLinks = [
   ...documented.map((name) => `docs/${name}`),
-  ...["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"],
+  "README.md",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
 ]
 
 test.each(pagesWithLinks)("the links of %s lead to a page and a heading", (name) => {

@@ -32,10 +32,18 @@ describe("a server that speaks TLS itself", () => {
     await setUp(data, `https://localhost:${ports[0]}`)
     const { certFile, keyFile } = await writeCertificate(`${folder.path}/own`, ["localhost"])
     server = await started([
-      ...["--data", data, "--listen", `127.0.0.1:${ports[0]}`],
-      ...["--grpc-listen", `127.0.0.1:${ports[2]}`],
-      ...["--redirect-listen", `127.0.0.1:${ports[1]}`],
-      ...["--tls-cert", certFile, "--tls-key", keyFile],
+      "--data",
+      data,
+      "--listen",
+      `127.0.0.1:${ports[0]}`,
+      "--grpc-listen",
+      `127.0.0.1:${ports[2]}`,
+      "--redirect-listen",
+      `127.0.0.1:${ports[1]}`,
+      "--tls-cert",
+      certFile,
+      "--tls-key",
+      keyFile,
     ])
   })
   afterAll(() => server?.stop())
@@ -69,8 +77,12 @@ describe("a server at a socket", () => {
     const path = `${folder.path}/http.sock`
     const grpc = await freePort()
     const server = await started([
-      ...["--data", data, "--listen", `unix:${path}`],
-      ...["--grpc-listen", `127.0.0.1:${grpc}`],
+      "--data",
+      data,
+      "--listen",
+      `unix:${path}`,
+      "--grpc-listen",
+      `127.0.0.1:${grpc}`,
     ])
     const answer = await new Promise<string>((done, fail) => {
       const asked = { socketPath: path, path: "/.well-known/openid-configuration" }

@@ -63,7 +63,12 @@ export async function openPair(logLevel = "fatal"): Promise<Pair> {
     const made = await setUp({ ...opened.call(instance, "setup"), ids }, input)
     const key: ServiceKey = JSON.parse(content)
     return {
-      ...{ instance, url, key, ownerId: made.ownerId, orgId: made.orgId, send },
+      instance,
+      url,
+      key,
+      ownerId: made.ownerId,
+      orgId: made.orgId,
+      send,
       call: (method, request, token) => send(pathOf(methodOf(method)), posted(request, token)),
       token: async (of = key, scope = "openid urn:core:iam:org:project:id:core:aud") => {
         const assertion = await assertionOf(url, of)

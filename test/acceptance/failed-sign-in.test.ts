@@ -23,7 +23,8 @@ const failToSignIn = (userAgent?: object) => {
 
 test("has one line in the log with the address that the login page states", async () => {
   const { status } = await failToSignIn({
-    ...{ ip: address, header: { "User-Agent": { values: [agent] } } },
+    ip: address,
+    header: { "User-Agent": { values: [agent] } },
   })
   expect(status).toBe(400)
   const line = /failed sign-in from '198\.51\.100\.4': 'password' of user '(\d+)'/

@@ -119,9 +119,21 @@ const idsOf = (house: Household): Readonly<Record<string, string>> => ({
 })
 
 const kinds: ReadonlySet<string> = new Set([
-  ...["org", "project", "app", "app_key", "user", "authorization", "group", "idp"],
-  ...["action", "sign_up_link", "group_authorization"],
-  ...["grant", "grant_id", "held_project", "shared_project"],
+  "org",
+  "project",
+  "app",
+  "app_key",
+  "user",
+  "authorization",
+  "group",
+  "idp",
+  "action",
+  "sign_up_link",
+  "group_authorization",
+  "grant",
+  "grant_id",
+  "held_project",
+  "shared_project",
 ])
 
 function ask(
@@ -152,7 +164,9 @@ function filled(method: DescMethod, { resource }: Access, house: Household): Jso
     ...(has("key_id") && { keyId: resource === "app" ? house.appKeyId : house.keyId }),
     ...(has("token_id") && { tokenId: house.tokenId }),
     ...(method.name === "GetPermissionReason" && {
-      ...{ permission: "user.read", resource: "org", id: house.orgId },
+      permission: "user.read",
+      resource: "org",
+      id: house.orgId,
     }),
     ...(method.name === "GetEntryReason" && { userId: house.userId }),
     ...(/Undo/.test(method.name) && { sequence: "1" }),

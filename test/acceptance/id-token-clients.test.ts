@@ -84,7 +84,9 @@ async function verified(token: string, clientId: string, maxExpirySeconds?: numb
 }
 
 const known = {
-  ...{ name: expect.stringMatching(/\S/), email: owner.email, email_verified: true },
+  name: expect.stringMatching(/\S/),
+  email: owner.email,
+  email_verified: true,
 }
 
 test("openid-client has name, email and groups without reading userinfo", async () => {
@@ -100,7 +102,9 @@ test("oauth4webapi is told which scopes were granted, and reads the user by them
   const client = { client_id: web.clientId }
   const verifier = oauth.generateRandomCodeVerifier()
   const asked = new URLSearchParams({
-    ...{ client_id: web.clientId, redirect_uri: redirectUri, response_type: "code" },
+    client_id: web.clientId,
+    redirect_uri: redirectUri,
+    response_type: "code",
     scope: "openid email roles offline_access",
     code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
     code_challenge_method: "S256",
@@ -122,7 +126,9 @@ test("oauth4webapi is told which scopes were granted, and reads the user by them
 test("passport-openidconnect has name and email without reading userinfo", async () => {
   const session = {}
   const options = {
-    ...{ issuer: service.url, clientID: web.clientId, clientSecret: web.clientSecret },
+    issuer: service.url,
+    clientID: web.clientId,
+    clientSecret: web.clientSecret,
     authorizationURL: `${service.url}/oauth/v2/authorize`,
     tokenURL: `${service.url}/oauth/v2/token`,
     userInfoURL: `${service.url}/nowhere`,
@@ -149,12 +155,16 @@ test("passport-openidconnect has name and email without reading userinfo", async
 
 test("oidc-client-ts has name, email and groups, of a page that keeps no secret", async () => {
   const { clientId } = await add({
-    ...{ idTokenUserinfoAssertion: true, applicationType: "OIDC_APP_TYPE_USER_AGENT" },
+    idTokenUserinfoAssertion: true,
+    applicationType: "OIDC_APP_TYPE_USER_AGENT",
     authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE",
   })
   const client = new OidcClient({
-    ...{ authority: service.url, client_id: clientId, redirect_uri: redirectUri },
-    ...{ scope: "openid profile email groups", loadUserInfo: false },
+    authority: service.url,
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope: "openid profile email groups",
+    loadUserInfo: false,
     stateStore: new WebStorageStateStore({ store: new InMemoryWebStorage() }),
   })
   const { url } = await client.createSigninRequest({})

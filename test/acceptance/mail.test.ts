@@ -72,7 +72,9 @@ test("the operator allows an instance one mail server of the local network", asy
   const sender = { senderAddress: "id@example.com", senderName: "Acme" }
   const tryAt = (port: number) =>
     allowed.call(admin("TestEmailProviderSMTP"), {
-      ...{ ...sender, host: `127.0.0.1:${port}`, receiverAddress: "ada@example.com" },
+      ...sender,
+      host: `127.0.0.1:${port}`,
+      receiverAddress: "ada@example.com",
     })
   expect(await tryAt(server.port)).toMatchObject({ status: 200 })
   const refused = await tryAt(other.port)

@@ -19,7 +19,8 @@ beforeAll(async () => {
   const organizationId = result[0].id
   const { projectId } = await service.get("CreateProject", { organizationId, name: "Living room" })
   const made = await service.get("CreateApplication", {
-    ...{ projectId, name: "Television" },
+    projectId,
+    name: "Television",
     oidcConfiguration: {
       grantTypes: ["OIDC_GRANT_TYPE_DEVICE_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"],
       applicationType: "OIDC_APP_TYPE_NATIVE",

@@ -56,7 +56,9 @@ async function signIn() {
   const browser = browserOf({ send })
   const pkceCodeVerifier = openid.randomPKCECodeVerifier()
   const url = openid.buildAuthorizationUrl(web.config, {
-    ...{ redirect_uri: redirectUri, scope, code_challenge_method: "S256" },
+    redirect_uri: redirectUri,
+    scope,
+    code_challenge_method: "S256",
     code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
   })
   const path = url.pathname + url.search
@@ -104,8 +106,12 @@ describe("openid-client", () => {
     const next = await openid.refreshTokenGrant(web.config, first.refresh_token ?? "")
     const said = await openid.tokenIntrospection(web.config, first.access_token)
     expect(said).toMatchObject({
-      ...{ active: true, client_id: web.id, token_type: "Bearer" },
-      ...{ sub: first.claims()?.sub, username: owner.loginName, email: owner.email },
+      active: true,
+      client_id: web.id,
+      token_type: "Bearer",
+      sub: first.claims()?.sub,
+      username: owner.loginName,
+      email: owner.email,
     })
     await openid.tokenRevocation(web.config, first.access_token)
     expect(await openid.tokenIntrospection(web.config, first.access_token)).toEqual({

@@ -111,6 +111,9 @@ export const policyChanges: readonly Step[] = [
   ],
   step("admin", "setDefaultLanguage", { language: "de" }),
   step("admin", "updateSecretGenerator", {
-    ...{ generatorType: 1, length: 9, expiry: "3600s", includeDigits: true },
+    generatorType: 1,
+    length: 9,
+    expiry: "3600s",
+    includeDigits: true,
   }),
 ]

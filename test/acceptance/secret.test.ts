@@ -79,7 +79,9 @@ describe("a secret is in no answer and no line of the log, though the request ha
     ] as const) {
       const headers = { "content-type": type, ...bearer(service.token) }
       const response = await fetch(`${service.url}${pathOf(method)}`, {
-        ...{ method: "POST", headers, body },
+        method: "POST",
+        headers,
+        body,
       })
       expect(response.status).toBe(400)
       expectSilence(await response.text())
@@ -116,7 +118,8 @@ describe("what succeeds keeps its secrets, too:", () => {
     })
     const { projectId } = await service.get("CreateProject", { organizationId, name: "p" })
     const { oidcConfiguration, applicationId } = await service.get("CreateApplication", {
-      ...{ projectId, name: "a" },
+      projectId,
+      name: "a",
       oidcConfiguration: { redirectUris: ["https://a.example.com/"] },
     })
     const clientSecret: string = oidcConfiguration.clientSecret
@@ -161,17 +164,44 @@ describe("what succeeds keeps its secrets, too:", () => {
 describe("what a stranger sends to endpoints of OAuth, SAML and the login is nowhere, by", () => {
   /** Whatever carries a secret at one of them. */
   const fields = [
-    ...["password", "newPassword", "oldPassword", "code", "otp", "client_secret", "refresh_token"],
-    ...["token", "access_token", "assertion", "client_assertion", "subject_token", "actor_token"],
-    ...["code_verifier", "device_code", "user_code", "id_token_hint", "request", "request_uri"],
-    ...["SAMLRequest", "SAMLResponse", "Signature", "state", "nonce", "csrf", "answer", "carried"],
+    "password",
+    "newPassword",
+    "oldPassword",
+    "code",
+    "otp",
+    "client_secret",
+    "refresh_token",
+    "token",
+    "access_token",
+    "assertion",
+    "client_assertion",
+    "subject_token",
+    "actor_token",
+    "code_verifier",
+    "device_code",
+    "user_code",
+    "id_token_hint",
+    "request",
+    "request_uri",
+    "SAMLRequest",
+    "SAMLResponse",
+    "Signature",
+    "state",
+    "nonce",
+    "csrf",
+    "answer",
+    "carried",
   ]
   const filled = () => new URLSearchParams(fields.map((name) => [name, secret]))
   const grants = [
-    ...["authorization_code", "refresh_token", "client_credentials", "password"],
-    ...["urn:ietf:params:oauth:grant-type:jwt-bearer", "urn:invented"],
-    ...["urn:ietf:params:oauth:grant-type:device_code"],
-    ...["urn:ietf:params:oauth:grant-type:token-exchange"],
+    "authorization_code",
+    "refresh_token",
+    "client_credentials",
+    "password",
+    "urn:ietf:params:oauth:grant-type:jwt-bearer",
+    "urn:invented",
+    "urn:ietf:params:oauth:grant-type:device_code",
+    "urn:ietf:params:oauth:grant-type:token-exchange",
   ]
   const carried: readonly Readonly<Record<string, string>>[] = [
     { authorization: `Bearer ${secret}`, dpop: secret, cookie: `__Host-session=${secret}` },

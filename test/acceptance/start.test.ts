@@ -41,7 +41,8 @@ async function serve(
 ): Promise<End> {
   const ports = ["--listen", `127.0.0.1:${await freePort()}`, "--grpc-listen", "127.0.0.1:0"]
   const child = spawn(program, ["serve", "--data", data, ...ports, ...args], {
-    ...{ env: {}, timeout: 60_000 },
+    env: {},
+    timeout: 60_000,
     ...options,
   })
   let out = ""

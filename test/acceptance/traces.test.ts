@@ -171,7 +171,9 @@ describe("where our own settings say nothing, the variables of OpenTelemetry cou
     const receiver = openReceiver()
     const base = receiver.url.replace("/v1/traces", "")
     const running = await start({
-      ...{ data, port, args },
+      data,
+      port,
+      args,
       env: { OTEL_EXPORTER_OTLP_ENDPOINT: base, ...env },
     })
     try {

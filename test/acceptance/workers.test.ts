@@ -157,7 +157,9 @@ describe("two workers", () => {
 
   test("know nothing of a token any more once one of them has revoked it", async () => {
     const app = await call(client, "application.CreateApplication", {
-      ...{ projectId: families.projectId, name: "API", apiConfiguration: {} },
+      projectId: families.projectId,
+      name: "API",
+      apiConfiguration: {},
     })
     const { clientId, clientSecret } = app.body.apiConfiguration
     const credentials = Buffer.from(`${clientId}:${clientSecret}`).toString("base64")
@@ -173,7 +175,8 @@ describe("two workers", () => {
       expect(new Set(await onMany(() => isActive(token)))).toEqual(new Set([true]))
       const revocation = { token: body.refresh_token, client_id: families.clientId }
       const revoked = await fresh("/oauth/v2/revoke", {
-        ...{ method: "POST", body: new URLSearchParams(revocation) },
+        method: "POST",
+        body: new URLSearchParams(revocation),
       })
       expect(revoked.status).toBe(200)
       expect(new Set(await onMany(() => isActive(token)))).toEqual(new Set([false]))

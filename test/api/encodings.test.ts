@@ -225,7 +225,8 @@ for (const [name, call] of Object.entries(ways)) {
         {
           code: "Unauthenticated",
           message: `${needsToken} (access.token_missing)`,
-          ...{ id: "access.token_missing", field: "" },
+          id: "access.token_missing",
+          field: "",
         },
       ],
       "a missing permission": [
@@ -234,7 +235,8 @@ for (const [name, call] of Object.entries(ways)) {
         {
           code: "PermissionDenied",
           message: "this needs the permission user.read (access.denied)",
-          ...{ id: "access.denied", field: "" },
+          id: "access.denied",
+          field: "",
         },
       ],
       "a foreign id": [
@@ -243,7 +245,8 @@ for (const [name, call] of Object.entries(ways)) {
         {
           code: "NotFound",
           message: "there is no such user (user.missing)",
-          ...{ id: "user.missing", field: "" },
+          id: "user.missing",
+          field: "",
         },
       ],
     }

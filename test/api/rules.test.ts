@@ -80,17 +80,25 @@ function mapped() {
   setExtension(options, rules, create(RulesSchema, { required: true, maxLength: 8 }))
   const text = { label: Label.OPTIONAL, type: Type.STRING }
   const entry = (name: string, value: object) => ({
-    ...{ name, options: { mapEntry: true } },
+    name,
+    options: { mapEntry: true },
     field: [
       { ...text, name: "key", number: 1 },
       { label: Label.OPTIONAL, name: "value", number: 2, ...value },
     ],
   })
   const map = (name: string, number: number, typeName: string) => ({
-    ...{ name, number, typeName, jsonName: name, label: Label.REPEATED, type: Type.MESSAGE },
+    name,
+    number,
+    typeName,
+    jsonName: name,
+    label: Label.REPEATED,
+    type: Type.MESSAGE,
   })
   const file = create(FileDescriptorProtoSchema, {
-    ...{ name: "mapped.proto", package: "mapped", syntax: "proto3" },
+    name: "mapped.proto",
+    package: "mapped",
+    syntax: "proto3",
     messageType: [
       { name: "Header", field: [{ ...text, name: "name", number: 1, options }] },
       {

@@ -30,7 +30,8 @@ export type World = {
 
 const grantOnP1: Chain = {
   ...({ instance: true, org: "o1", project: "p1" } as const),
-  ...{ grant: "g1", parent: "p1" },
+  grant: "g1",
+  parent: "p1",
 }
 
 /** Two organisations; a project with an application and a user in each. */

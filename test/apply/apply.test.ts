@@ -57,7 +57,7 @@ test("an application gets the client ID and the secret that are described, for g
   expect(JSON.stringify(made)).not.toContain("Chosen-")
 
   const there = answering([
-    { ...{ projectId: "2", applicationId: "3", name: "Shop" }, oidcConfiguration: { clientId } },
+    { projectId: "2", applicationId: "3", name: "Shop", oidcConfiguration: { clientId } },
   ])
   const again = await apply(there, described(oidcConfiguration), { isPlan: false })
   expect(again.steps).toEqual([])
@@ -224,7 +224,9 @@ test("what the tokens of an application contain is changed as the file states", 
   const asked: JsonObject[] = []
   const shown = { idTokenClientId: true, idTokenProjectAudience: true }
   const there = {
-    ...{ applicationId: "3", projectId: "2", name: "Wiki" },
+    applicationId: "3",
+    projectId: "2",
+    name: "Wiki",
     oidcConfiguration: shown,
   }
   const call: CallApi = async ({ name }, request) => {
@@ -329,8 +331,10 @@ test("who can use an application is changed as the file states", async () => {
   const project = { projectId: "2", organizationId: "1", name: "Web" }
   const ids = { projectId: "2", applicationId: "3" }
   let there: JsonObject = {
-    ...{ rule: "APPLICATION_ACCESS_RULE_EVERYONE", secondFactorRequired: true },
-    ...{ sessionMaxAge: "0s", allowedNetworks: {} },
+    rule: "APPLICATION_ACCESS_RULE_EVERYONE",
+    secondFactorRequired: true,
+    sessionMaxAge: "0s",
+    allowedNetworks: {},
   }
   const call: CallApi = async ({ name }, request) => {
     if (name === "ListOrganizations") return { result: [{ id: "1", name: "Acme" }] }
@@ -344,8 +348,10 @@ test("who can use an application is changed as the file states", async () => {
     return apply(call, [{ file: "a.yaml", content }], { isPlan: false })
   }
   const described = {
-    ...{ rule: "APPLICATION_ACCESS_RULE_ASSIGNED", secondFactorRequired: false },
-    ...{ sessionMaxAge: "3600s", allowedNetworks: { cidrs: ["10.0.0.0/8"] } },
+    rule: "APPLICATION_ACCESS_RULE_ASSIGNED",
+    secondFactorRequired: false,
+    sessionMaxAge: "3600s",
+    allowedNetworks: { cidrs: ["10.0.0.0/8"] },
   }
   await applied(described)
   expect(asked).toEqual([{ ...ids, access: described }])

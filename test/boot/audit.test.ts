@@ -22,7 +22,9 @@ beforeAll(async () => {
   provider = await openProvider()
   for (let at = 0; at < 150; at++) {
     await createUser(provider.cx(), `u${at}`, {
-      ...{ kind: "human", orgId: provider.setup.orgId, userName: `person${at}` },
+      kind: "human",
+      orgId: provider.setup.orgId,
+      userName: `person${at}`,
       profile: { givenName: "Pat", familyName: "Person" },
       email: { value: `person${at}@example.org`, verified: true },
       metadata: [{ key: "note", value: Buffer.from("person7 likes tea") }],

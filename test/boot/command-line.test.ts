@@ -92,16 +92,20 @@ it("lays help out in two columns, without escapes, and says what is required", a
   await runCommandLine(about, commands, ["setup", "--help"], print)
   expect(printed).toBe(
     [
-      ...["Set up (latchkey setup v1.2.3)", ""],
-      ...["USAGE latchkey setup [OPTIONS] --org=<N>", ""],
-      ...[
-        "OPTIONS",
-        "",
-        "  --org=<N>  n (Required)",
-        "  --json     Answer in JSON, for programs",
-        "",
-      ],
-      ...["EXIT CODES", "", "  0  done", "  1  refused, or failed", "  2  not typed rightly"],
+      "Set up (latchkey setup v1.2.3)",
+      "",
+      "USAGE latchkey setup [OPTIONS] --org=<N>",
+      "",
+      "OPTIONS",
+      "",
+      "  --org=<N>  n (Required)",
+      "  --json     Answer in JSON, for programs",
+      "",
+      "EXIT CODES",
+      "",
+      "  0  done",
+      "  1  refused, or failed",
+      "  2  not typed rightly",
     ].join("\n"),
   )
 })

@@ -25,14 +25,20 @@ beforeAll(async () => {
   const here = folderAt(folder.path)
   services = openServices({ config, folder: here, master: new Uint8Array(32), started: 0 })
   await setUpByRequest(services, {
-    ...{ publicUrl: "http://localhost", org: "Acme", owner: "root@acme.example" },
-    ...{ ownerEmail: "root@acme.example", ownerPassword: "Correct horse 7 staples" },
+    publicUrl: "http://localhost",
+    org: "Acme",
+    owner: "root@acme.example",
+    ownerEmail: "root@acme.example",
+    ownerPassword: "Correct horse 7 staples",
   })
   control = serve()
   const [added] = (await type("search", "--type", "user.human.added")).events
   userId = added?.id ?? ""
   await createUser(services.call(firstInstance, "test"), "robot", {
-    ...{ kind: "machine", orgId: added?.owner ?? "", name: "Robot", accessTokenType: "bearer" },
+    kind: "machine",
+    orgId: added?.owner ?? "",
+    name: "Robot",
+    accessTokenType: "bearer",
   })
 })
 afterAll(async () => {

@@ -25,9 +25,18 @@ afterEach(() => reset())
 
 const logged = () => records.map(({ rawMessage, properties }) => [rawMessage, properties])
 const event = (more: Partial<Appended[number]>): Appended[number] => ({
-  ...{ instance: "i1", stream: "password_check", id: "u1 device:phone", version: 1, revision: 2 },
-  ...{ type: "user.human.password.check.failed", data: {}, time: 0, owner: "", erase: null },
-  ...{ editor: { user: "", client: "" }, correlation: "r1" },
+  instance: "i1",
+  stream: "password_check",
+  id: "u1 device:phone",
+  version: 1,
+  revision: 2,
+  type: "user.human.password.check.failed",
+  data: {},
+  time: 0,
+  owner: "",
+  erase: null,
+  editor: { user: "", client: "" },
+  correlation: "r1",
   private: { address: "203.0.113.7", userAgent: "curl" },
   ...more,
 })

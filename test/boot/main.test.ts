@@ -30,8 +30,19 @@ it("says in one line why it does not start, and touches nothing", async () => {
   const key = join(data, "key")
   writeFileSync(key, "short")
   const setUpWith = [
-    ...["setup", "--data", data, "--public-url", "http://localhost", "--org", "Acme"],
-    ...["--owner", "ada", "--owner-email", "ada@example.com", "--owner-password-file", file],
+    "setup",
+    "--data",
+    data,
+    "--public-url",
+    "http://localhost",
+    "--org",
+    "Acme",
+    "--owner",
+    "ada",
+    "--owner-email",
+    "ada@example.com",
+    "--owner-password-file",
+    file,
   ]
   const cases = [
     { args: ["serve", "--data", file], code: 1, says: /it is not a folder/ },

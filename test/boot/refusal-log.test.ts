@@ -19,8 +19,13 @@ test("a flood of refused requests writes twenty lines a second, and counts the r
   const clock = manualClock(0)
   const write = refusalLog(getLogger("refusals"), clock)
   const refusal = {
-    ...{ requestId: "1", time: 0, endpoint: "/oauth/v2/token", error: "invalid_client" },
-    ...{ description: "", clientId: "nobody", findings: [] },
+    requestId: "1",
+    time: 0,
+    endpoint: "/oauth/v2/token",
+    error: "invalid_client",
+    description: "",
+    clientId: "nobody",
+    findings: [],
   }
   for (let at = 0; at < 1000; at++) write(refusal)
   expect(records).toHaveLength(20)

@@ -114,7 +114,10 @@ test("what is wrong is said in the language of who sets up", async () => {
 })
 
 const filled = {
-  ...{ organization: "Acme", firstName: "Ada", lastName: "Love", email: "ada@example.com" },
+  organization: "Acme",
+  firstName: "Ada",
+  lastName: "Love",
+  email: "ada@example.com",
   password: "correct horse battery",
 }
 const visitor = "198.51.100.7"

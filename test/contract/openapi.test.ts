@@ -177,8 +177,13 @@ test.each(documents)(
     const uses = samples.map(typed).join("\n")
     writeFileSync(join(folder.path, "use.ts"), `import type * as Api from "./client"\n${uses}\n`)
     const options = {
-      ...{ strict: true, noEmit: true, target: "esnext", lib: ["esnext", "dom"], types: [] },
-      ...{ module: "esnext", moduleResolution: "bundler" },
+      strict: true,
+      noEmit: true,
+      target: "esnext",
+      lib: ["esnext", "dom"],
+      types: [],
+      module: "esnext",
+      moduleResolution: "bundler",
     }
     const config = { compilerOptions: options, include: ["."] }
     writeFileSync(join(folder.path, "tsconfig.json"), JSON.stringify(config))

@@ -70,7 +70,9 @@ function withAccess(rule: Rule | undefined) {
 }
 
 const onProject = {
-  ...{ permission: "project.write", resource: "project", id: "id" },
+  permission: "project.write",
+  resource: "project",
+  id: "id",
   rankless: "a project holds nobody",
 }
 

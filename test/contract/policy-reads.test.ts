@@ -152,11 +152,22 @@ describe.each(Object.entries(policies))("%s", (_, [schema, policy]) => {
 describe("LabelPolicy", () => {
   /** Values other than the standard. */
   const other: Readonly<Record<keyof Label, string | boolean>> = {
-    ...{ primaryColor: "#112233", backgroundColor: "#223344", warnColor: "#881111" },
-    ...{ fontColor: "#334455", primaryColorDark: "#aabbcc", backgroundColorDark: "#010203" },
-    ...{ warnColorDark: "#ff8888", fontColorDark: "#eeeedd", hideLoginNameSuffix: true },
-    ...{ disableWatermark: true, themeMode: "dark", logo: "logo-1", logoDark: "logo-2" },
-    ...{ icon: "icon-1", iconDark: "icon-2", font: "font-1" },
+    primaryColor: "#112233",
+    backgroundColor: "#223344",
+    warnColor: "#881111",
+    fontColor: "#334455",
+    primaryColorDark: "#aabbcc",
+    backgroundColorDark: "#010203",
+    warnColorDark: "#ff8888",
+    fontColorDark: "#eeeedd",
+    hideLoginNameSuffix: true,
+    disableWatermark: true,
+    themeMode: "dark",
+    logo: "logo-1",
+    logoDark: "logo-2",
+    icon: "icon-1",
+    iconDark: "icon-2",
+    font: "font-1",
   }
   const names = pb.LabelPolicySchema.fields
     .map(({ localName }) => localName.replace(/^(logo|icon|font)Url/, "$1"))

@@ -6,10 +6,23 @@ import { methods } from "../acceptance/service.ts"
 
 const text = () => "1"
 const samples: Samples = {
-  ...{ userId: text, person: text, organizationId: text, organizationName: text },
-  ...{ projectId: text, projectName: text, applicationId: text, applicationName: text },
-  ...{ clientId: text, groupId: text, groupName: text, grantId: text, authorizationId: text },
-  ...{ givenName: text, familyName: text, roleKey: text, anywhere: () => 1 },
+  userId: text,
+  person: text,
+  organizationId: text,
+  organizationName: text,
+  projectId: text,
+  projectName: text,
+  applicationId: text,
+  applicationName: text,
+  clientId: text,
+  groupId: text,
+  groupName: text,
+  grantId: text,
+  authorizationId: text,
+  givenName: text,
+  familyName: text,
+  roleKey: text,
+  anywhere: () => 1,
 }
 const searches = searchesOf(methods, samples)
 
@@ -32,8 +45,12 @@ test("there are lists, and few that are asked for elsewhere", () => {
   expect(lists.length).toBeGreaterThan(45)
   const others = lists.filter((method) => elsewhere(method) !== undefined)
   const instances = [
-    ...["ListInstances", "ListCustomDomains", "ListTrustedDomains", "ListIAMMembers"],
-    ...["ListFailedEvents", "ListViews"],
+    "ListInstances",
+    "ListCustomDomains",
+    "ListTrustedDomains",
+    "ListIAMMembers",
+    "ListFailedEvents",
+    "ListViews",
   ]
   expect(others.map(({ name }) => name)).toEqual(instances)
 })

@@ -65,8 +65,11 @@ describe.runIf(needs("chromium"))("a sign-in that is older than a quarter of an 
     server = await start({ data, port })
   }
   const base = {
-    ...{ caller: { kind: "system", name: "test" }, requestId: "test", languages: [] },
-    ...{ warn: () => {}, scope: { all: true, orgs: [], projects: [], grants: [] } },
+    caller: { kind: "system", name: "test" },
+    requestId: "test",
+    languages: [],
+    warn: () => {},
+    scope: { all: true, orgs: [], projects: [], grants: [] },
   }
 
   test("is asked for once more by what changes how one signs in, which then goes on", async () => {

@@ -25,7 +25,8 @@ describe.runIf(present)("Apache's mod_auth_openidc without a userinfo endpoint",
     const organizationId = result[0].id
     const { projectId } = await service.get("CreateProject", { organizationId, name: "Intranet" })
     const { oidcConfiguration: registered } = await service.get("CreateApplication", {
-      ...{ projectId, name: "Intranet" },
+      projectId,
+      name: "Intranet",
       oidcConfiguration: { redirectUris: [redirectUri], idTokenUserinfoAssertion: true },
     })
     metadata = await serveMetadata(service)

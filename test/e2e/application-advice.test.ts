@@ -26,7 +26,9 @@ describe.runIf(needs("chromium"))("an application that never reads userinfo", ()
       name: "Intranet",
     })
     const made = await service.get("CreateApplication", {
-      ...{ projectId, name: "Node-RED", oidcConfiguration: { redirectUris: [redirectUri] } },
+      projectId,
+      name: "Node-RED",
+      oidcConfiguration: { redirectUris: [redirectUri] },
     })
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en" })
@@ -50,7 +52,8 @@ describe.runIf(needs("chromium"))("an application that never reads userinfo", ()
     const config = await openid.discovery(url, clientId ?? "", undefined, auth, { execute })
     const pkceCodeVerifier = openid.randomPKCECodeVerifier()
     const asked = openid.buildAuthorizationUrl(config, {
-      ...{ redirect_uri: redirectUri, scope: "openid profile email offline_access" },
+      redirect_uri: redirectUri,
+      scope: "openid profile email offline_access",
       code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
       code_challenge_method: "S256",
     })

@@ -87,7 +87,8 @@ describe.runIf(needs("chromium"))("whoever registers an application by the form"
     })
     const pkceCodeVerifier = openid.randomPKCECodeVerifier()
     const asked = openid.buildAuthorizationUrl(config, {
-      ...{ redirect_uri: redirectUri, scope },
+      redirect_uri: redirectUri,
+      scope,
       code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
       code_challenge_method: "S256",
     })

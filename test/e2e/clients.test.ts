@@ -66,7 +66,8 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
     expect(await page.getByText(secret).count()).toBe(0)
     const authorization = `Basic ${Buffer.from(`wiki.example:${secret}`).toString("base64")}`
     const response = await fetch(`${service.url}/oauth/v2/introspect`, {
-      ...{ method: "POST", headers: { authorization } },
+      method: "POST",
+      headers: { authorization },
       body: new URLSearchParams({ token: "x" }),
     })
     expect([response.status, await response.json()]).toEqual([200, { active: false }])
@@ -170,7 +171,8 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
     await format.getByLabel("JWT access token signing algorithm").selectOption("RS256")
     const formatOf = async () => (await service.get("GetUserByID", { userId })).user.machine
     await expect.poll(formatOf).toMatchObject({
-      ...{ accessTokenJwtType: "JWT", accessTokenSigningAlgorithm: "RS256" },
+      accessTokenJwtType: "JWT",
+      accessTokenSigningAlgorithm: "RS256",
     })
   })
 

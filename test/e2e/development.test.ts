@@ -153,7 +153,9 @@ describe.runIf(needs("chromium"))("in a browser", () => {
   test("nobody is signed in by a form of somebody else's, or under another host", async () => {
     const body = new URLSearchParams({ user: "grace", to: "demo", csrf: "guessed" })
     const posted = await fetch(`${server.url}/dev/sign-in`, {
-      ...{ method: "POST", body, redirect: "manual" },
+      method: "POST",
+      body,
+      redirect: "manual",
     })
     expect([posted.status, posted.headers.get("location")]).toEqual([303, "/dev"])
     const rebound = await fetch(`${server.url}/dev`, { headers: { host: "evil.example" } })

@@ -37,7 +37,8 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
     await allowRegistration(get)
     const smtp = { senderAddress: "id@example.com", senderName: "Acme" }
     const { id } = await get(admin("AddEmailProviderSMTP"), {
-      ...{ ...smtp, host: `127.0.0.1:${mails.port}` },
+      ...smtp,
+      host: `127.0.0.1:${mails.port}`,
     })
     await get(admin("ActivateEmailProvider"), { id })
     const named = { type: "SECOND_FACTOR_TYPE_OTP_EMAIL" }
@@ -255,8 +256,12 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       await page.goto(address)
       await page.getByRole("link", { name: "Create account" }).click()
       const known = {
-        ...{ email: `${name}@example.com`, givenName: "Rita", familyName: "Roth" },
-        ...{ password, repeat: password, code: async () => codeIn(await mailTo(name)) },
+        email: `${name}@example.com`,
+        givenName: "Rita",
+        familyName: "Roth",
+        password,
+        repeat: password,
+        code: async () => codeIn(await mailTo(name)),
       }
       await drive(page, known, isBack(page))
       await page.context().close()

@@ -132,7 +132,10 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     expect(await timeout()).toBe("0.500s")
     // It runs below, on a machine that may have much else to do.
     await service.get(`${script}/UpdateAction`, {
-      ...{ id, name: "welcome", script: code, timeout: "10s" },
+      id,
+      name: "welcome",
+      script: code,
+      timeout: "10s",
     })
   })
 

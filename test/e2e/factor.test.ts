@@ -115,7 +115,9 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     expect(result).toHaveLength(1)
     await service.get("RemovePasskey", { userId, passkeyId: result[0].id })
     const still = await browser.newContext({
-      ...{ locale: "en", javaScriptEnabled: false, colorScheme: "dark" },
+      locale: "en",
+      javaScriptEnabled: false,
+      colorScheme: "dark",
     })
     const plain = await still.newPage()
     plain.setDefaultTimeout(60_000)

@@ -38,7 +38,9 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
     const { result } = await service.get("core.user.v2.UserService/ListUsers", {})
     userId = result.find((each: { human?: object }) => each.human).userId
     await service.get("CreateAuthorization", {
-      ...{ userId, projectId, organizationId },
+      userId,
+      projectId,
+      organizationId,
       roleKeys: ["editor"],
     })
   })
@@ -54,7 +56,8 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
     const port = await freePort()
     const redirectUri = `http://localhost:${port}/.latchkey/callback`
     const app = await service.get("CreateApplication", {
-      ...{ projectId, name: `Behind ${kind}` },
+      projectId,
+      name: `Behind ${kind}`,
       oidc: {
         redirectUris: [redirectUri],
         responseTypes: ["OIDC_RESPONSE_TYPE_CODE"],
@@ -71,15 +74,25 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
     })
     const { clientId } = app.oidcConfiguration ?? app.oidc
     await service.get("CreateApplication", {
-      ...{ projectId, name: `API behind ${kind}` },
+      projectId,
+      name: `API behind ${kind}`,
       apiConfiguration: { resources: { uris: [`http://localhost:${port}/`] } },
     })
     const environment = await fetch(`${service.url}/ui/console/environment.json`)
     const { upstream } = await environment.json()
     const shown = snippetsOf({
-      ...{ issuer: service.url, clientId, secret: undefined, auth: "none", isApi: false },
-      ...{ at: (endpoint: string) => endpoint, redirectUris: [redirectUri], passphrase: "" },
-      ...{ upstream, appType: "web", hasCode: true, scope: "openid" },
+      issuer: service.url,
+      clientId,
+      secret: undefined,
+      auth: "none",
+      isApi: false,
+      at: (endpoint: string) => endpoint,
+      redirectUris: [redirectUri],
+      passphrase: "",
+      upstream,
+      appType: "web",
+      hasCode: true,
+      scope: "openid",
     })
     const { text = "" } = shown.find(({ name }) => name === names[kind]) ?? {}
     const pointed = text.replaceAll("127.0.0.1:8000", `127.0.0.1:${program.port}`)
@@ -143,7 +156,10 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
       }
       const open = await fetch(`${url}/public/x`, made)
       expect(await open.json()).toMatchObject({
-        ...{ path: "/public/x", user: "", userId: "", groups: "" },
+        path: "/public/x",
+        user: "",
+        userId: "",
+        groups: "",
       })
       const shut = await fetch(`${url}/admin`, { ...made, redirect: "manual" })
       expect(shut.status).toBe(401)
@@ -160,7 +176,10 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
       await page.click('button[type="submit"]')
       await page.waitForURL(`${url}/page?x=1&y=%20`)
       expect(await told(page)).toMatchObject({
-        ...{ path: "/page?x=1&y=%20", user: owner.loginName, userId, groups: "editor" },
+        path: "/page?x=1&y=%20",
+        user: owner.loginName,
+        userId,
+        groups: "editor",
       })
 
       const refused = await page.goto(`${url}/admin`)
@@ -278,15 +297,22 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
     const organizationId = (await service.get("ListOrganizations")).result[0].id
     const username = `robot-${new URL(url).port}`
     const { id: robotId } = await service.get("CreateUser", {
-      ...{ organizationId, username, machine: { name: "Robot" } },
+      organizationId,
+      username,
+      machine: { name: "Robot" },
     })
     const { clientSecret } = await service.get("AddSecret", { userId: robotId })
     const { id: authorizationId } = await service.get("CreateAuthorization", {
-      ...{ userId: robotId, projectId, organizationId, roleKeys: ["robot"] },
+      userId: robotId,
+      projectId,
+      organizationId,
+      roleKeys: ["robot"],
     })
     const asked = ["grant_type=client_credentials", `resource=${url}/`]
     const { stdout } = await run(needs("curl") ?? "", [
-      ...["-sS", "-u", `${username}:${clientSecret}`],
+      "-sS",
+      "-u",
+      `${username}:${clientSecret}`,
       ...asked.flatMap((field) => ["--data-urlencode", field]),
       ...(dpop === undefined ? [] : ["-H", `DPoP: ${dpop}`]),
       `${service.url}/oauth/v2/token`,

@@ -67,8 +67,13 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
   }
 
   const ada = {
-    ...{ sub: "ada-1", preferred_username: "ada", given_name: "Ada", family_name: "Lovelace" },
-    ...{ name: "Ada Lovelace", email: "ada@peer.example", email_verified: true },
+    sub: "ada-1",
+    preferred_username: "ada",
+    given_name: "Ada",
+    family_name: "Lovelace",
+    name: "Ada Lovelace",
+    email: "ada@peer.example",
+    email_verified: true,
   }
 
   test("an administrator adds a provider, and copies the address for it", async () => {

@@ -42,12 +42,15 @@ describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
     }
     const own = readFileSync(join(folder.path, `urn_example_${port}.xml`))
     const { applicationId } = await service.get("CreateApplication", {
-      ...{ projectId, name: "Intranet" },
+      projectId,
+      name: "Intranet",
       samlConfiguration: { metadataXml: own.toString("base64") },
     })
     const attributes = { rolesAttribute: "groups" }
     await service.get("UpdateApplication", {
-      ...{ applicationId, projectId, samlConfiguration: { attributes } },
+      applicationId,
+      projectId,
+      samlConfiguration: { attributes },
     })
     const consumers = [`${endpoint}/postResponse`, `${endpoint}/artifactResponse`]
     const [snippet] = samlSnippets({ entityId, consumers, metadata, rolesAttribute: "groups" })

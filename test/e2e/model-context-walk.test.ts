@@ -88,7 +88,9 @@ describe.runIf(needs("chromium"))("whoever connects a client of the protocol", (
     const authProvider: OAuthClientProvider = {
       redirectUrl,
       clientMetadata: {
-        ...{ client_name: "Desk", redirect_uris: [redirectUrl], response_types: ["code"] },
+        client_name: "Desk",
+        redirect_uris: [redirectUrl],
+        response_types: ["code"],
         grant_types: ["authorization_code", "refresh_token"],
         token_endpoint_auth_method: "none",
       },

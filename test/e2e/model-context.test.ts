@@ -36,14 +36,17 @@ describe.runIf(needs("chromium"))("the SDK of the Model Context Protocol", () =>
     const made = await service.get("CreateProject", { organizationId, name: "Tools" })
     const { projectId } = made
     await service.get("core.admin.v1.AdminService/AddOIDCSettings", {
-      ...{ accessTokenLifetime: "3600s", idTokenLifetime: "3600s" },
-      ...{ refreshTokenIdleExpiration: "86400s", refreshTokenExpiration: "864000s" },
+      accessTokenLifetime: "3600s",
+      idTokenLifetime: "3600s",
+      refreshTokenIdleExpiration: "86400s",
+      refreshTokenExpiration: "864000s",
       clientRegistration: { mode: "CLIENT_REGISTRATION_MODE_OPEN", projectId },
     })
     const port = await freePort()
     origin = `http://localhost:${port}`
     await service.get("CreateApplication", {
-      ...{ projectId, name: "Tools" },
+      projectId,
+      name: "Tools",
       apiConfiguration: {
         resources: { uris: [`${origin}/mcp`] },
         scopes: {
@@ -146,7 +149,9 @@ describe.runIf(needs("chromium"))("the SDK of the Model Context Protocol", () =>
     await page.waitForURL(`${redirectUri}?**`)
     const authorizationCode = new URL(page.url()).searchParams.get("code") ?? ""
     const { first, second, userinfo } = await onNode("finish", {
-      ...{ ...server, ...begun, authorizationCode },
+      ...server,
+      ...begun,
+      authorizationCode,
     })
     for (const tokens of [first, second]) {
       expect(tokens.scope).toBe("mcp:tools offline_access")

@@ -31,7 +31,8 @@ describe.runIf(needs("chromium"))("an application on the machine of the service"
     const organizationId = (await service.get("ListOrganizations")).result[0].id
     const { projectId } = await service.get("CreateProject", { organizationId, name: "Home" })
     const made = await service.get("CreateApplication", {
-      ...{ projectId, name: "Photos" },
+      projectId,
+      name: "Photos",
       oidc: {
         redirectUris: [`${origin()}/callback`],
         responseTypes: ["OIDC_RESPONSE_TYPE_CODE"],
@@ -64,8 +65,10 @@ describe.runIf(needs("chromium"))("an application on the machine of the service"
   async function comeAndGo(): Promise<{ readonly sid: string }> {
     const visitor = await (await browser.newContext()).newPage()
     const query = new URLSearchParams({
-      ...{ client_id: client.clientId, redirect_uri: `${origin()}/callback` },
-      ...{ response_type: "code", scope: "openid" },
+      client_id: client.clientId,
+      redirect_uri: `${origin()}/callback`,
+      response_type: "code",
+      scope: "openid",
     })
     await visitor.goto(`${service.url}/oauth/v2/authorize?${query}`)
     await visitor.fill('[name="loginName"]', owner.loginName)
@@ -78,7 +81,9 @@ describe.runIf(needs("chromium"))("an application on the machine of the service"
       method: "POST",
       headers: { authorization: `Basic ${btoa(`${client.clientId}:${client.clientSecret}`)}` },
       body: new URLSearchParams({
-        ...{ grant_type: "authorization_code", code, redirect_uri: `${origin()}/callback` },
+        grant_type: "authorization_code",
+        code,
+        redirect_uri: `${origin()}/callback`,
       }),
     })
     const { id_token } = await answer.json()

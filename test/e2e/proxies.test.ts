@@ -34,8 +34,10 @@ const kinds: readonly (readonly [
       lines.replace(
         "server {",
         [
-          ...["server {", `listen 127.0.0.1:${port} ssl;`],
-          ...[`ssl_certificate ${certFile};`, `ssl_certificate_key ${keyFile};`],
+          "server {",
+          `listen 127.0.0.1:${port} ssl;`,
+          `ssl_certificate ${certFile};`,
+          `ssl_certificate_key ${keyFile};`,
         ].join("\n"),
       ),
   ],
@@ -55,8 +57,10 @@ const kinds: readonly (readonly [
         .replace(
           `ServerName ${host}`,
           [
-            ...[`ServerName ${host}`, "SSLEngine on"],
-            ...[`SSLCertificateFile ${certFile}`, `SSLCertificateKeyFile ${keyFile}`],
+            `ServerName ${host}`,
+            "SSLEngine on",
+            `SSLCertificateFile ${certFile}`,
+            `SSLCertificateKeyFile ${keyFile}`,
           ].join("\n"),
         )}`,
   ],
@@ -112,8 +116,10 @@ describe.runIf(isHere)("behind a proxy", () => {
         const place = { ...certificate, port: await freePort() }
         const settings = around(await linesOf(server, name), place)
         const proxy = await startProxy(kind, {
-          ...{ folder: join(folder.path, `${kind}-${server}`), settings },
-          ...{ url: `https://127.0.0.1:${place.port}/`, serverName: host },
+          folder: join(folder.path, `${kind}-${server}`),
+          settings,
+          url: `https://127.0.0.1:${place.port}/`,
+          serverName: host,
         })
         // As a browser does that finds the name there.
         const send: Send = (url, { headers, ...init }) => {
@@ -128,7 +134,9 @@ describe.runIf(isHere)("behind a proxy", () => {
           const { path } = Object(await ask(folderAt(data[server]), "await-request"))
           await send(`https://${host}${path}`, {})
           expect(await ask(folderAt(data[server]), "arrived", { path })).toMatchObject({
-            ...{ host, peer: "127.0.0.1", isRelayed: server === "wary" },
+            host,
+            peer: "127.0.0.1",
+            isRelayed: server === "wary",
           })
           if (server === "wary") continue
           const metadata = await send(`https://${host}/.well-known/openid-configuration`, {})

@@ -99,7 +99,9 @@ describe.runIf(isHere)("pysaml2 with Synapse's configuration", () => {
     const created = { projectId, name, samlConfiguration }
     const { applicationId } = await service.get("CreateApplication", created)
     await service.get("UpdateApplication", {
-      ...{ applicationId, projectId, samlConfiguration: { attributes } },
+      applicationId,
+      projectId,
+      samlConfiguration: { attributes },
     })
   }
 

@@ -37,8 +37,11 @@ beforeAll(async () => {
     name: "Wiki",
     oidcConfiguration: {
       redirectUris: [
-        ...[`${service.url}/app/callback`, "claude://callback"],
-        ...[`${app.url}/callback`, `${app.url}/hop`, `${app.url}/claude`],
+        `${service.url}/app/callback`,
+        "claude://callback",
+        `${app.url}/callback`,
+        `${app.url}/hop`,
+        `${app.url}/claude`,
       ],
       postLogoutRedirectUris: [`${app.url}/hop`],
     },
@@ -63,8 +66,12 @@ afterAll(async () => {
 /** An authorization request. */
 function authorizeUrl(redirectUri: string, more: Readonly<Record<string, string>> = {}): string {
   const query = new URLSearchParams({
-    ...{ client_id: client.id, redirect_uri: redirectUri, response_type: "code" },
-    ...{ scope: "openid", state: "s", code_challenge_method: "S256" },
+    client_id: client.id,
+    redirect_uri: redirectUri,
+    response_type: "code",
+    scope: "openid",
+    state: "s",
+    code_challenge_method: "S256",
     code_challenge: createHash("sha256").update(verifier).digest("base64url"),
     ...more,
   })
@@ -292,7 +299,9 @@ async function idTokenOf(code: string): Promise<string> {
     method: "POST",
     headers: { authorization: `Basic ${btoa(`${client.id}:${client.secret}`)}` },
     body: new URLSearchParams({
-      ...{ grant_type: "authorization_code", code, redirect_uri: `${app.url}/hop` },
+      grant_type: "authorization_code",
+      code,
+      redirect_uri: `${app.url}/hop`,
       code_verifier: verifier,
     }),
   })

@@ -31,7 +31,8 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     const organizationId = (await service.get("ListOrganizations")).result[0].id
     const profile = { givenName: "Grace", familyName: "Hopper" }
     const human = {
-      ...{ profile, password: { password: first } },
+      profile,
+      password: { password: first },
       email: { email, sendCode: {} },
     }
     await service.get("CreateUser", { organizationId, username: "grace", human })

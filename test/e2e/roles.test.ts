@@ -69,7 +69,8 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     const username = `grace-${role}`.toLowerCase()
     const { id: userId } = await get("CreateUser", { organizationId, username, human })
     const { id: higherId } = await get("CreateUser", {
-      ...{ organizationId, username: `high-${role}`.toLowerCase() },
+      organizationId,
+      username: `high-${role}`.toLowerCase(),
       human: personOf(`high-${role}`.toLowerCase()),
     })
     const owning = { userId: higherId, resource: { instance: true }, roles: ["IAM_OWNER"] }

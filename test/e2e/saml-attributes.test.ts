@@ -38,9 +38,14 @@ describe.runIf(needs("chromium"))("the assertions of a SAML application", () => 
     const idpCert = await (await fetch(`${service.url}/saml/v2/certificate`)).text()
     const issuer = `${at}/metadata.xml`
     const sp = new SAML({
-      ...{ callbackUrl: `${at}/authn_response`, entryPoint: `${service.url}/saml/v2/SSO` },
-      ...{ issuer, audience: issuer, idpCert, identifierFormat: null },
-      ...{ wantAuthnResponseSigned: true, wantAssertionsSigned: true },
+      callbackUrl: `${at}/authn_response`,
+      entryPoint: `${service.url}/saml/v2/SSO`,
+      issuer,
+      audience: issuer,
+      idpCert,
+      identifierFormat: null,
+      wantAuthnResponseSigned: true,
+      wantAssertionsSigned: true,
     })
     const posted = page.waitForRequest(`${at}/authn_response`)
     await page.route(`${at}/**`, (route) => route.fulfill({ body: "at the application" }))
@@ -91,11 +96,13 @@ describe.runIf(needs("chromium"))("the assertions of a SAML application", () => 
           userField: "SAML_USER_FIELD_USER_NAME",
         },
         {
-          ...{ name: "urn:oid:0.9.2342.19200300.100.1.3", format: "SAML_ATTRIBUTE_FORMAT_URI" },
+          name: "urn:oid:0.9.2342.19200300.100.1.3",
+          format: "SAML_ATTRIBUTE_FORMAT_URI",
           userField: "SAML_USER_FIELD_EMAIL",
         },
         {
-          ...{ name: "urn:oid:2.5.4.42", format: "SAML_ATTRIBUTE_FORMAT_URI" },
+          name: "urn:oid:2.5.4.42",
+          format: "SAML_ATTRIBUTE_FORMAT_URI",
           userField: "SAML_USER_FIELD_FIRST_NAME",
         },
         { name: "tier", format: "SAML_ATTRIBUTE_FORMAT_BASIC", text: "gold" },

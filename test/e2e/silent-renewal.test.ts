@@ -44,10 +44,13 @@ describe.runIf(needs("chromium"))("a silent renewal of a client that registered 
   /** As a proxy does that answers for our name. */
   const send = (path: string, { headers, ...init }: RequestInit = {}) =>
     fetch(`${server.url}${path}`, {
-      ...{ ...init, redirect: "manual", decompress: false },
+      ...init,
+      redirect: "manual",
+      decompress: false,
       headers: {
         ...Object.fromEntries(new Headers(headers)),
-        ...{ host: new URL(issuer).host, "x-forwarded-proto": "https" },
+        host: new URL(issuer).host,
+        "x-forwarded-proto": "https",
       },
     })
 
@@ -87,8 +90,10 @@ describe.runIf(needs("chromium"))("a silent renewal of a client that registered 
   /** Registers a client as anybody can; the pages of the application are its from now on. */
   const register = async (name: string) => {
     const metadata = {
-      ...{ client_name: name, redirect_uris: [`${desk}/callback`] },
-      ...{ grant_types: ["authorization_code"], token_endpoint_auth_method: "none" },
+      client_name: name,
+      redirect_uris: [`${desk}/callback`],
+      grant_types: ["authorization_code"],
+      token_endpoint_auth_method: "none",
     }
     const headers = { "content-type": "application/json" }
     const init = { method: "POST", headers, body: JSON.stringify(metadata) }
@@ -122,10 +127,13 @@ describe.runIf(needs("chromium"))("a silent renewal of a client that registered 
     const { result } = await call("ListOrganizations", {})
     const made = await call("CreateProject", { organizationId: result[0].id, name: "Tools" })
     await call("core.admin.v1.AdminService/AddOIDCSettings", {
-      ...{ accessTokenLifetime: "3600s", idTokenLifetime: "3600s" },
-      ...{ refreshTokenIdleExpiration: "86400s", refreshTokenExpiration: "864000s" },
+      accessTokenLifetime: "3600s",
+      idTokenLifetime: "3600s",
+      refreshTokenIdleExpiration: "86400s",
+      refreshTokenExpiration: "864000s",
       clientRegistration: {
-        ...{ mode: "CLIENT_REGISTRATION_MODE_OPEN", projectId: made.projectId },
+        mode: "CLIENT_REGISTRATION_MODE_OPEN",
+        projectId: made.projectId,
       },
     })
     browser = await openBrowser("*.example.com")
@@ -192,8 +200,13 @@ describe.runIf(needs("chromium"))("a silent renewal of a client that registered 
   test("shows the error on a page where the whole window goes there", async () => {
     const before = arrived.length
     const query = new URLSearchParams({
-      ...{ client_id: clientId, redirect_uri: `${desk}/callback`, response_type: "code" },
-      ...{ scope: "openid", prompt: "none", state: "s", code_challenge: "c".repeat(43) },
+      client_id: clientId,
+      redirect_uri: `${desk}/callback`,
+      response_type: "code",
+      scope: "openid",
+      prompt: "none",
+      state: "s",
+      code_challenge: "c".repeat(43),
       code_challenge_method: "S256",
     })
     await page.goto(`${issuer}/oauth/v2/authorize?${query}`)

@@ -22,11 +22,16 @@ describe.runIf(present)("SimpleSAMLphp", () => {
     browser = await openBrowser()
     const admin = "core.admin.v1.AdminService"
     const { id: idpId } = await service.get(`${admin}/AddSAMLProvider`, {
-      ...{ name: "Simple", metadataUrl: peer.idpMetadata, binding: "SAML_BINDING_REDIRECT" },
-      ...{ withSignedRequest: true, nameIdFormat: "SAML_NAME_ID_FORMAT_PERSISTENT" },
+      name: "Simple",
+      metadataUrl: peer.idpMetadata,
+      binding: "SAML_BINDING_REDIRECT",
+      withSignedRequest: true,
+      nameIdFormat: "SAML_NAME_ID_FORMAT_PERSISTENT",
       federatedLogoutEnabled: true,
       providerOptions: {
-        ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
+        isLinkingAllowed: true,
+        isCreationAllowed: true,
+        isAutoCreation: true,
       },
     })
     await service.get(`${admin}/AddIDPToLoginPolicy`, { idpId })
@@ -42,7 +47,9 @@ describe.runIf(present)("SimpleSAMLphp", () => {
     expect(consumer).toContain('use="encryption"')
     const metadataXml = Buffer.from(consumer).toString("base64")
     const { applicationId } = await service.get("CreateApplication", {
-      ...{ projectId, name: "Intranet", samlConfiguration: { metadataXml } },
+      projectId,
+      name: "Intranet",
+      samlConfiguration: { metadataXml },
     })
     application = { applicationId, projectId }
   })

@@ -41,8 +41,11 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
       name: "Notes",
       oidcConfiguration: {
         redirectUris: [
-          ...["http://127.0.0.1/callback", "http://[::1]/callback"],
-          ...["http://localhost/callback", ownScheme, elsewhere],
+          "http://127.0.0.1/callback",
+          "http://[::1]/callback",
+          "http://localhost/callback",
+          ownScheme,
+          elsewhere,
         ],
         applicationType: "OIDC_APP_TYPE_NATIVE",
         authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE",
@@ -73,8 +76,12 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
       if (/content security policy/i.test(message.text())) complaints.push(message.text())
     })
     const query = new URLSearchParams({
-      ...{ client_id: clientId, redirect_uri: redirectUri, response_type: "code" },
-      ...{ scope: "openid", state: "s", code_challenge: "c".repeat(43) },
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      response_type: "code",
+      scope: "openid",
+      state: "s",
+      code_challenge: "c".repeat(43),
       code_challenge_method: "S256",
     })
     await page.goto(`${service.url}/oauth/v2/authorize?${query}`)

@@ -35,7 +35,8 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
     const password = { password: "Correct-horse-7-battery", changeRequired: false }
     globex = await organizationAt(one, "Globex")
     await one.get("CreateUser", {
-      ...{ organizationId: globex, username: "grace" },
+      organizationId: globex,
+      username: "grace",
       human: { ...personOf("grace"), password },
     })
     browser = await openBrowser()

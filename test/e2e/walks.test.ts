@@ -122,7 +122,8 @@ async function claimsOf({ page, sees, signsIn }: Walker, client: Client, loginNa
   const config = await openid.discovery(new URL(issuer), clientId, undefined, auth, { execute })
   const pkceCodeVerifier = openid.randomPKCECodeVerifier()
   const request = openid.buildAuthorizationUrl(config, {
-    ...{ redirect_uri: redirectUri, scope: "openid profile email groups" },
+    redirect_uri: redirectUri,
+    scope: "openid profile email groups",
     code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
     code_challenge_method: "S256",
   })

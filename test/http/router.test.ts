@@ -85,7 +85,8 @@ test("HEAD has a route of its own, whose response is not read to find its length
   const body = () => new ReadableStream({ pull }, { highWaterMark: 0 })
   const streaming = areaOf("area", { "/stream": { anywhere: () => new Response(body()) } })
   const own = routerOf({
-    ...{ areas: () => [streaming], serve },
+    areas: () => [streaming],
+    serve,
     failed: (_, cause) => Promise.reject(cause),
   })
   const request = new Request("http://nas/stream", { method: "HEAD" })

@@ -49,6 +49,9 @@ it("names the addresses by which other machines reach this one", () => {
   })
   expect(found).toEqual(["192.0.2.7", "198.51.100.7"])
   expect(["0.0.0.0", "::", "127.0.0.1", "192.0.2.7"].map(isEveryAddress)).toEqual([
-    ...[true, true, false, false],
+    true,
+    true,
+    false,
+    false,
   ])
 })

@@ -40,16 +40,23 @@ beforeEach(async () => {
 afterEach(() => provider.close())
 
 const settings: Settings = {
-  ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-  ...{ isIdTokenMapping: false, usePkce: true },
+  kind: "oidc",
+  issuer: upstreamIssuer,
+  clientId: "client",
+  scopes: [],
+  isIdTokenMapping: false,
+  usePkce: true,
 }
 const wish = (changes: Partial<Options> = {}) => ({
   name: "Acme",
   settings,
   options: {
-    ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
+    isLinkingAllowed: true,
+    isCreationAllowed: true,
+    isAutoCreation: true,
     ...({ isAutoUpdate: false, autoLinking: "off" } as const),
-    ...{ isTrustedForAddresses: true, ...changes },
+    isTrustedForAddresses: true,
+    ...changes,
   },
   secret: "s3cret",
 })
@@ -62,8 +69,12 @@ async function withoutMail(): Promise<void> {
 }
 
 const ada = {
-  ...{ sub: "ada-1", preferred_username: "ada", given_name: "Ada", family_name: "Lovelace" },
-  ...{ email: "ada@example.com", email_verified: true },
+  sub: "ada-1",
+  preferred_username: "ada",
+  given_name: "Ada",
+  family_name: "Lovelace",
+  email: "ada@example.com",
+  email_verified: true,
 }
 const adaId = () => findByLoginName(provider.cx(), "ada") ?? ""
 

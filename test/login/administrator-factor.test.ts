@@ -175,7 +175,9 @@ test("a service account that manages something gets its tokens as before", async
   await turnOn()
   const assertion = await assertionOf(JSON.parse(provider.setup.serviceKey))
   const { status, answer } = await askToken(provider, {
-    ...{ grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer", assertion, scope: "openid" },
+    grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+    assertion,
+    scope: "openid",
   })
   expect([status, answer.token_type]).toEqual([200, "Bearer"])
 })
@@ -186,12 +188,20 @@ describe("from an identity provider", () => {
     const { id: idpId } = await addIdp(provider.cx(), undefined, {
       name: "Acme",
       settings: {
-        ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-        ...{ isIdTokenMapping: false, usePkce: true },
+        kind: "oidc",
+        issuer: upstreamIssuer,
+        clientId: "client",
+        scopes: [],
+        isIdTokenMapping: false,
+        usePkce: true,
       },
       options: {
-        ...{ isLinkingAllowed: true, isCreationAllowed: false, isAutoCreation: false },
-        ...{ isAutoUpdate: false, autoLinking: "off", isTrustedForAddresses: false },
+        isLinkingAllowed: true,
+        isCreationAllowed: false,
+        isAutoCreation: false,
+        isAutoUpdate: false,
+        autoLinking: "off",
+        isTrustedForAddresses: false,
       },
       secret: "s3cret",
     })

@@ -33,16 +33,26 @@ beforeEach(async () => {
 afterEach(() => provider.close())
 
 const open: Options = {
-  ...{ isLinkingAllowed: false, isCreationAllowed: true, isAutoCreation: true },
-  ...{ isAutoUpdate: false, autoLinking: "off" },
+  isLinkingAllowed: false,
+  isCreationAllowed: true,
+  isAutoCreation: true,
+  isAutoUpdate: false,
+  autoLinking: "off",
 }
 const oidc: Settings = {
-  ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-  ...{ isIdTokenMapping: false, usePkce: true },
+  kind: "oidc",
+  issuer: upstreamIssuer,
+  clientId: "client",
+  scopes: [],
+  isIdTokenMapping: false,
+  usePkce: true,
 }
 
 const wishOf = (options: Partial<Options>, settings: Settings = oidc) => ({
-  ...{ name: "Acme", settings, options: { ...open, ...options }, secret: "s3cret" },
+  name: "Acme",
+  settings,
+  options: { ...open, ...options },
+  secret: "s3cret",
 })
 
 async function addProvider(options: Partial<Options>, settings: Settings = oidc): Promise<string> {
@@ -55,8 +65,12 @@ const newBrowser = () =>
   browserOf({ send: (path, init) => provider.send(path, init, { outside: upstream.outside }) })
 
 const ada = {
-  ...{ sub: "ada-1", preferred_username: "ada", given_name: "Ada", family_name: "Lovelace" },
-  ...{ email: "ada@example.com", email_verified: true },
+  sub: "ada-1",
+  preferred_username: "ada",
+  given_name: "Ada",
+  family_name: "Lovelace",
+  email: "ada@example.com",
+  email_verified: true,
 }
 
 async function signIn(claims: object = {}, browser = newBrowser()): Promise<Visited> {

@@ -121,10 +121,13 @@ describe("a sign-in that something is missing for", () => {
 
   test("gives tokens themselves where these were asked for", async () => {
     const implicit = await provider.addClient({
-      ...{ responseTypes: ["id_token"], grantTypes: ["implicit"] },
+      responseTypes: ["id_token"],
+      grantTypes: ["implicit"],
     })
     const path = authorizePath(implicit.id, {
-      ...{ response_type: "id_token", code_challenge: undefined, code_challenge_method: undefined },
+      response_type: "id_token",
+      code_challenge: undefined,
+      code_challenge_method: undefined,
     })
     const end = await browserOf(provider).signIn(path)
     expect(end.path).toMatch(/#.*id_token=/)

@@ -11,7 +11,11 @@ import { parse, textsBelow } from "../support/tidy-source.ts"
 const rows = tableOf("test/login/attacks.tsv")
 const demands = rows.map(
   ({ attack = "", test = "" }): Must => ({
-    ...{ document: "attack", section: "refused", demand: attack, test, reason: "" },
+    document: "attack",
+    section: "refused",
+    demand: attack,
+    test,
+    reason: "",
   }),
 )
 

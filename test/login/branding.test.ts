@@ -171,8 +171,11 @@ test("who is signed in sees their picture", async () => {
 test("a link names the language of the page that shows it", async () => {
   const at = (page: string) => `https://example.com/{{.Lang}}/${page}`
   const links = {
-    ...{ tosLink: at("terms"), privacyLink: at("privacy"), helpLink: at("help") },
-    ...{ docsLink: at("docs?l={{ .Lang }}"), customLink: at("imprint") },
+    tosLink: at("terms"),
+    privacyLink: at("privacy"),
+    helpLink: at("help"),
+    docsLink: at("docs?l={{ .Lang }}"),
+    customLink: at("imprint"),
     supportEmail: "help-{{.Lang}}@example.com",
   }
   await changePolicy(provider.cx(), undefined, { policy: privacy, say: () => links })

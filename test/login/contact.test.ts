@@ -30,7 +30,9 @@ async function person(userName: string, contact: Contact = {}): Promise<string> 
   const { email = `${userName}@mail.example` } = contact
   const id = cx.ids.next()
   await createUser(cx, id, {
-    ...{ kind: "human", orgId, userName },
+    kind: "human",
+    orgId,
+    userName,
     profile: { givenName: "Pat", familyName: "Person" },
     email: { value: email, verified: isVerified },
     phone: { value: "+41 79 123 45 67", verified: isVerified },

@@ -88,7 +88,9 @@ describe("who makes an account there", () => {
     )
     const key = makeKey(options.publicKey, manner)
     await page.call(`${users}/VerifyPasskeyRegistration`, {
-      ...{ userId: id, passkeyId, passkeyName: "Phone" },
+      userId: id,
+      passkeyId,
+      passkeyName: "Phone",
       publicKeyCredential: key.creation,
     })
     const webAuthN = { domain: new URL(issuer).hostname, userVerificationRequirement: REQUIRED }

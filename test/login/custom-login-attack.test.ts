@@ -92,7 +92,8 @@ describe("a session", () => {
         password: { password },
       }
       const over: Kept = await page.call("session.v2.SessionService/CreateSession", {
-        ...{ checks, lifetime },
+        checks,
+        lifetime,
       })
       const { request } = await begun()
       if (how === "ended") await page.end(over)
@@ -218,7 +219,9 @@ describe("an application that registered itself", () => {
   async function registeredAt(uri: string): Promise<string> {
     await letRegister(provider, { consentLifetimeSeconds: 86_400 })
     const { answer } = await sendMetadata(provider, {
-      ...{ client_name: "Prize", redirect_uris: [uri], token_endpoint_auth_method: "none" },
+      client_name: "Prize",
+      redirect_uris: [uri],
+      token_endpoint_auth_method: "none",
     })
     const id = String(answer.client_id)
     const appId = findClient(provider.cx(), id)?.appId ?? ""

@@ -24,12 +24,19 @@ beforeAll(async () => {
   const { id } = await addIdp(provider.cx(), undefined, {
     name: "Acme",
     settings: {
-      ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-      ...{ isIdTokenMapping: false, usePkce: true },
+      kind: "oidc",
+      issuer: upstreamIssuer,
+      clientId: "client",
+      scopes: [],
+      isIdTokenMapping: false,
+      usePkce: true,
     },
     options: {
-      ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: false },
-      ...{ isAutoUpdate: false, autoLinking: "off" },
+      isLinkingAllowed: true,
+      isCreationAllowed: true,
+      isAutoCreation: false,
+      isAutoUpdate: false,
+      autoLinking: "off",
     },
     secret: "s3cret",
   })
@@ -91,7 +98,8 @@ test.each([
   const authTime = age === undefined ? undefined : provider.clock.now() - age
   const kept = await sessionBy(sub, authTime)
   await expect(page.finish(request, kept)).rejects.toMatchObject({
-    ...{ code: "failed_precondition", id: "auth_request.check_again" },
+    code: "failed_precondition",
+    id: "auth_request.check_again",
   })
   provider.clock.advance(1000)
   const proved = await page.check(kept, { password: { password } })
@@ -103,13 +111,17 @@ test.each([
 test("what the application requires is forwarded where the page says so", async () => {
   const { sub } = await addLinked()
   const signIn = {
-    ...{ forceLogin: true, maxAge: { seconds: 600n, nanos: 0 }, loginHint: "fay@example.com" },
+    forceLogin: true,
+    maxAge: { seconds: 600n, nanos: 0 },
+    loginHint: "fay@example.com",
     acrValues: ["gold"],
   }
   const { authUrl } = await byProvider(sub, undefined, { signIn })
   const { searchParams } = new URL(authUrl)
   expect(Object.fromEntries(searchParams)).toMatchObject({
-    ...{ prompt: "login", max_age: "600", login_hint: "fay@example.com" },
+    prompt: "login",
+    max_age: "600",
+    login_hint: "fay@example.com",
   })
   expect(searchParams.has("acr_values")).toBe(false)
 })

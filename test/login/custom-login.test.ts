@@ -50,7 +50,10 @@ describe("a sign-in with a password", () => {
     expect(path.startsWith(`${pageUri}/login?authRequest=V2_`)).toBe(true)
     const request = await page.open(path)
     expect(request).toMatchObject({
-      ...{ clientId: app.id, redirectUri, uiLocales: ["de", "en"], prompt: [] },
+      clientId: app.id,
+      redirectUri,
+      uiLocales: ["de", "en"],
+      prompt: [],
       scope: ["openid", "profile", "email"],
     })
     const kept = await page.signIn(name, password)
@@ -144,7 +147,8 @@ describe("what an application asks for", () => {
     const error = { error: 9, errorDescription: "nobody is signed in" }
     const url = await page.refuse(await page.open(silent.path), error)
     await expect(silent.finish(url)).rejects.toMatchObject({
-      ...{ error: "login_required", error_description: "nobody is signed in" },
+      error: "login_required",
+      error_description: "nobody is signed in",
     })
   })
 
@@ -214,7 +218,9 @@ describe("a device", () => {
     expect(begun.verification_uri).toBe(`${pageUri}/device`)
     const waiting = await page.device(begun.user_code)
     expect(waiting).toMatchObject({
-      ...{ clientId: tv.id, appName: "Example App", projectName: "Applications" },
+      clientId: tv.id,
+      appName: "Example App",
+      projectName: "Applications",
       scope: ["openid"],
     })
     const value = await page.signIn(name, password)
@@ -264,7 +270,9 @@ test("a sign-out of the application ends the session that the page keeps", async
 
 test("a sign-out that names no session is the page's", async () => {
   const url = client.buildEndSessionUrl(app.configuration(), {
-    ...{ post_logout_redirect_uri: signedOutUri, state: "s", ui_locales: "de" },
+    post_logout_redirect_uri: signedOutUri,
+    state: "s",
+    ui_locales: "de",
   })
   const browser = browserOf(provider)
   await browser.signIn("/ui/login", name)

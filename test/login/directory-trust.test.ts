@@ -28,7 +28,10 @@ const allow = [outboundAllowedOf("127.0.0.1") ?? { host: "" }]
 const resolve = async () => ["127.0.0.1"]
 const outside = { ...nowhere, directories: directoriesOf({ resolve, clock: systemClock, allow }) }
 const options: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true, isAutoUpdate: true },
+  isLinkingAllowed: true,
+  isCreationAllowed: true,
+  isAutoCreation: true,
+  isAutoUpdate: true,
   autoLinking: "off",
 }
 
@@ -45,8 +48,11 @@ describe.runIf(needs("slapd"))("the addresses of a directory", () => {
     provider = await openProvider()
     if (directorySettings.kind !== "ldap") throw new Error("no settings of a directory")
     const settings: Settings = {
-      ...{ ...directorySettings, servers: [`ldaps://${directoryHost}:${slapd.tlsPort}`] },
-      ...{ rootCa: certificate, baseDn: base, bindDn: admin.dn },
+      ...directorySettings,
+      servers: [`ldaps://${directoryHost}:${slapd.tlsPort}`],
+      rootCa: certificate,
+      baseDn: base,
+      bindDn: admin.dn,
     }
     wish = { name: "Acme", settings, options, secret: admin.password }
     idpId = (await addIdp(provider.cx(), undefined, wish)).id

@@ -26,13 +26,20 @@ let client: NewClient
 let directory: StandInDirectory
 let idpId: string
 const options: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true, isAutoUpdate: true },
+  isLinkingAllowed: true,
+  isCreationAllowed: true,
+  isAutoCreation: true,
+  isAutoUpdate: true,
   autoLinking: "email",
 }
 const wish = { name: "Acme", settings: directorySettings, options, secret: "admin-secret" }
 const ada = {
-  ...{ password: "Ada-secret-1", givenname: "Ada", sn: "Lovelace", cn: "Ada Lovelace" },
-  ...{ mail: "ada@example.com", mailverified: "TRUE" },
+  password: "Ada-secret-1",
+  givenname: "Ada",
+  sn: "Lovelace",
+  cn: "Ada Lovelace",
+  mail: "ada@example.com",
+  mailverified: "TRUE",
 }
 beforeEach(async () => {
   provider = await openProvider()
@@ -140,7 +147,10 @@ describe("the page of a directory", () => {
   test("links nobody unasked by an address that the directory doesn't call verified", async () => {
     await provider.addPerson("pat")
     directory.people.eve = {
-      ...{ password: "Eve-secret-1", givenname: "Eve", sn: "Evil", mail: "pat@example.org" },
+      password: "Eve-secret-1",
+      givenname: "Eve",
+      sn: "Evil",
+      mail: "pat@example.org",
     }
     const end = await signIn("eve", "Eve-secret-1")
     expect(end.page).toContain("I already have an account")
@@ -189,7 +199,10 @@ describe("a directory whose addresses are trusted", () => {
       options: { ...options, ...trusting },
     })
     directory.people.eve = {
-      ...{ password: "Eve-secret-1", givenname: "Eve", sn: "Evil", mail: "pat@example.org" },
+      password: "Eve-secret-1",
+      givenname: "Eve",
+      sn: "Evil",
+      mail: "pat@example.org",
     }
     expect((await signIn("eve", "Eve-secret-1")).page).toContain("I already have an account")
     expect(linksOf(stateOf("pat"))).toHaveLength(0)
@@ -198,7 +211,8 @@ describe("a directory whose addresses are trusted", () => {
   test("is one of LDAP alone", async () => {
     await expect(
       addIdp(provider.cx(), undefined, {
-        ...{ name: "GitHub", settings: { kind: "github", clientId: "c", scopes: [] } },
+        name: "GitHub",
+        settings: { kind: "github", clientId: "c", scopes: [] },
         options: { ...options, trustDirectoryAddresses: true },
       }),
     ).rejects.toMatchObject({ id: "idp.option_of_other_kind" })
@@ -248,10 +262,13 @@ describe("a login page of somebody else", () => {
     expect(nextStep).toMatchObject({ case: "idpIntent", value: { userId: "" } })
     const { idpIntentId, idpIntentToken } = nextStep.value
     const told = await call("user.v2.UserService/RetrieveIdentityProviderIntent", {
-      ...{ idpIntentId, idpIntentToken },
+      idpIntentId,
+      idpIntentToken,
     })
     expect(told.idpInformation).toMatchObject({
-      ...{ idpId, userId: "id-ada", userName: "ada" },
+      idpId,
+      userId: "id-ada",
+      userName: "ada",
       access: { case: "ldap", value: { attributes: { sn: ["Lovelace"] } } },
     })
     expect(told.userAction.case).toBe("createUser")

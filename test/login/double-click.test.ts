@@ -43,7 +43,8 @@ async function posted(cookie: string, { page }: Visited, fields: Changes = given
   const own = Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, value]))
   const action = /<form[^>]*action="([^"?]*)/.exec(page)?.[1] ?? ""
   return provider.send(action, {
-    ...{ method: "POST", headers: { cookie } },
+    method: "POST",
+    headers: { cookie },
     body: new URLSearchParams({ ...own, ...fields }),
   })
 }
@@ -302,7 +303,8 @@ describe("a consent that is given twice", () => {
 
   test("shows a device's person both times that it is done", async () => {
     const begun = await provider.send("/oauth/v2/device_authorization", {
-      ...{ method: "POST", body: new URLSearchParams({ scope: "openid" }) },
+      method: "POST",
+      body: new URLSearchParams({ scope: "openid" }),
       headers: { authorization: `Basic ${btoa(`${client.id}:${client.secret}`)}` },
     })
     const { user_code: userCode }: { user_code: string } = await begun.json()
@@ -326,7 +328,8 @@ describe("Back after a sign-in", () => {
       const { headers } = back.response
       expect([back.response.status, continuedTo(back.page)]).toEqual([200, undefined])
       expect([headers.get("cache-control"), headers.get("referrer-policy")]).toEqual([
-        ...["no-store", "no-referrer"],
+        "no-store",
+        "no-referrer",
       ])
       const [, href = ""] = /<a href="([^"]*)">Continue to Example App</.exec(back.page) ?? []
       if (of === "a used code") expect(href).toBe("https://app.example.com/")
@@ -336,7 +339,8 @@ describe("Back after a sign-in", () => {
 
   test("of an application on the device leads nowhere", async () => {
     const native = await provider.addClient({
-      ...{ appType: "native", redirectUris: ["claude://callback"] },
+      appType: "native",
+      redirectUris: ["claude://callback"],
     })
     const browser = browserOf(provider)
     const redirect_uri = "claude://callback"

@@ -55,7 +55,9 @@ beforeEach(async () => {
 async function addPerson(userName: string, changeRequired = false): Promise<string> {
   const id = provider.cx().ids.next()
   await createUser(provider.cx(), id, {
-    ...{ kind: "human", orgId: provider.setup.orgId, userName },
+    kind: "human",
+    orgId: provider.setup.orgId,
+    userName,
     profile: { givenName: "Ada", familyName: userName },
     email: { value: `${userName}@example.net`, verified: true },
     phone: { value: `+4915${String(people).padStart(9, "0")}`, verified: true },
@@ -77,7 +79,9 @@ async function saying(values: Partial<Login>, go: () => Promise<void>): Promise<
   }
 }
 const before: Partial<Login> = {
-  ...{ allowMagicLink: false, allowRegister: false, forceMfa: false },
+  allowMagicLink: false,
+  allowRegister: false,
+  forceMfa: false,
   secondFactors: ["otp", "u2f"],
 }
 const every: Login["secondFactors"] = ["otp", "u2f", "otp_email", "otp_sms", "recovery_codes"]
@@ -226,7 +230,9 @@ const ways: Readonly<Record<string, Way>> = {
     const id = provider.cx().ids.next()
     const invited = `ines-${people}`
     await createUser(provider.cx(), id, {
-      ...{ kind: "human", orgId: provider.setup.orgId, userName: invited },
+      kind: "human",
+      orgId: provider.setup.orgId,
+      userName: invited,
       profile: { givenName: "Ines", familyName: "Invited" },
       email: { value: `${invited}@example.net`, verified: false },
     })

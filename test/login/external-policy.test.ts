@@ -26,12 +26,20 @@ import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream
 import { callerOf } from "../support/world.ts"
 
 const options: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
-  ...{ isAutoUpdate: false, autoLinking: "email", isTrustedForAddresses: true },
+  isLinkingAllowed: true,
+  isCreationAllowed: true,
+  isAutoCreation: true,
+  isAutoUpdate: false,
+  autoLinking: "email",
+  isTrustedForAddresses: true,
 }
 const settings: Settings = {
-  ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-  ...{ isIdTokenMapping: false, usePkce: true },
+  kind: "oidc",
+  issuer: upstreamIssuer,
+  clientId: "client",
+  scopes: [],
+  isIdTokenMapping: false,
+  usePkce: true,
 }
 
 let provider: Provider
@@ -109,7 +117,9 @@ test("somebody is found by their address beside others elsewhere who wrote it do
     addOrganization(tx, "closed", { name: "Closed" })
     for (const userName of ["one", "two", "three"]) {
       addUser(tx, cx.ids.next(), {
-        ...{ kind: "human", orgId: "closed", userName },
+        kind: "human",
+        orgId: "closed",
+        userName,
         profile: { givenName: "Not", familyName: "Bea" },
         email: { value: "bea@example.org", verified: false },
       })
@@ -144,7 +154,9 @@ test("who was linked by an organization's provider is promoted once it is confir
   const eve = await provider.addPerson("eve")
   await says({ allowExternalIdp: true })
   const { id } = await addIdp(provider.cx({ caller: callerOf(eve, orgId) }), orgId, {
-    ...{ name: "Eve's", settings, options: { ...options, isTrustedForAddresses: false } },
+    name: "Eve's",
+    settings,
+    options: { ...options, isTrustedForAddresses: false },
   })
   await linkIdp(provider.cx(), orgId, id)
   const home = `openid urn:core:iam:org:id:${orgId}`

@@ -27,12 +27,19 @@ import { setUpByPassword } from "../support/set-up-by-password.ts"
 import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
 
 const options: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: false, isAutoCreation: false },
-  ...{ isAutoUpdate: false, autoLinking: "off" },
+  isLinkingAllowed: true,
+  isCreationAllowed: false,
+  isAutoCreation: false,
+  isAutoUpdate: false,
+  autoLinking: "off",
 }
 const settings: Settings = {
-  ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-  ...{ isIdTokenMapping: false, usePkce: true },
+  kind: "oidc",
+  issuer: upstreamIssuer,
+  clientId: "client",
+  scopes: [],
+  isIdTokenMapping: false,
+  usePkce: true,
 }
 
 let provider: Provider
@@ -96,8 +103,10 @@ describe("a guess of the address is spent on a password that is to link", () => 
       if (budget === "guess") spent += by
     }
     const allowance: Allowance = {
-      ...{ spend: count(1), refund: count(-1) },
-      ...{ source: () => undefined, pace: () => () => Promise.resolve() },
+      spend: count(1),
+      refund: count(-1),
+      source: () => undefined,
+      pace: () => () => Promise.resolve(),
     }
     const browser = browserOf({
       send: (path, init) => provider.send(path, init, { outside: upstream.outside, allowance }),

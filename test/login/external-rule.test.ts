@@ -4,18 +4,30 @@ import type { Options } from "../../src/domain/idp/index.ts"
 import { type Candidate, type Facts, verdictOn } from "../../src/login/screen/external/rule.ts"
 
 const all: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true, isAutoUpdate: true },
+  isLinkingAllowed: true,
+  isCreationAllowed: true,
+  isAutoCreation: true,
+  isAutoUpdate: true,
   autoLinking: "email",
 }
 const nothing: Options = {
-  ...{ isLinkingAllowed: false, isCreationAllowed: false, isAutoCreation: false },
-  ...{ isAutoUpdate: false, autoLinking: "off" },
+  isLinkingAllowed: false,
+  isCreationAllowed: false,
+  isAutoCreation: false,
+  isAutoUpdate: false,
+  autoLinking: "off",
 }
 const verified = {
-  ...{ email: "ada@example.com", emailVerified: true, isEmailTrusted: true, isComplete: true },
+  email: "ada@example.com",
+  emailVerified: true,
+  isEmailTrusted: true,
+  isComplete: true,
 }
 const ada: Candidate = {
-  ...{ userId: "ada", by: "email", emailVerified: true, isAdministrator: false },
+  userId: "ada",
+  by: "email",
+  emailVerified: true,
+  isAdministrator: false,
 }
 const named: Candidate = { ...ada, userId: "ada2", by: "username" }
 const both = { kind: "ask", mayLink: true, mayCreate: true } as const

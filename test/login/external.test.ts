@@ -39,12 +39,20 @@ beforeEach(async () => {
 afterEach(() => provider.close())
 
 const all: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true, isAutoUpdate: true },
-  ...{ autoLinking: "email", isTrustedForAddresses: true },
+  isLinkingAllowed: true,
+  isCreationAllowed: true,
+  isAutoCreation: true,
+  isAutoUpdate: true,
+  autoLinking: "email",
+  isTrustedForAddresses: true,
 }
 const oidc: Settings = {
-  ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-  ...{ isIdTokenMapping: false, usePkce: true },
+  kind: "oidc",
+  issuer: upstreamIssuer,
+  clientId: "client",
+  scopes: [],
+  isIdTokenMapping: false,
+  usePkce: true,
 }
 
 const github: Settings = { kind: "github", clientId: "client", scopes: [] }
@@ -58,8 +66,12 @@ async function addProvider(more: { settings?: Settings; options?: Partial<Option
 }
 
 const ada = {
-  ...{ sub: "ada-1", preferred_username: "ada", given_name: "Ada", family_name: "Lovelace" },
-  ...{ email: "ada@example.com", email_verified: true },
+  sub: "ada-1",
+  preferred_username: "ada",
+  given_name: "Ada",
+  family_name: "Lovelace",
+  email: "ada@example.com",
+  email_verified: true,
 }
 
 /** A browser whose requests may reach the provider. */
@@ -186,7 +198,9 @@ describe("who has an account here", () => {
     await createOrganization(cx, "other", { name: "Other" })
     const boss = { kind: "user", userId: "boss", orgId: "other", clientId: "console" } as const
     await createUser(provider.cx({ caller: boss }), "prepared", {
-      ...{ kind: "human", orgId: "other", userName: "prepared" },
+      kind: "human",
+      orgId: "other",
+      userName: "prepared",
       profile: { givenName: "Ida", familyName: "L" },
       email: { value: "ida@example.com", verified: true },
     })

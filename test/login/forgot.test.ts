@@ -195,7 +195,9 @@ describe("somebody who was invited and has no password yet", () => {
     const userId = provider.cx().ids.next()
     const cx = provider.cx()
     await createUser(cx, userId, {
-      ...{ kind: "human", orgId: provider.setup.orgId, userName: name },
+      kind: "human",
+      orgId: provider.setup.orgId,
+      userName: name,
       profile: { givenName: "Ina", familyName: "Person" },
       email: { value: `${name}-new@example.org`, verified: false },
     })

@@ -34,15 +34,22 @@ beforeEach(async () => {
 afterEach(() => provider.close())
 
 const settings: Settings = {
-  ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-  ...{ isIdTokenMapping: false, usePkce: true },
+  kind: "oidc",
+  issuer: upstreamIssuer,
+  clientId: "client",
+  scopes: [],
+  isIdTokenMapping: false,
+  usePkce: true,
 }
 const wish = (changes: Partial<Options> = {}) => ({
   name: "Acmé",
   settings,
   options: {
-    ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
-    ...{ isAutoUpdate: false, isTrustedForAddresses: true },
+    isLinkingAllowed: true,
+    isCreationAllowed: true,
+    isAutoCreation: true,
+    isAutoUpdate: false,
+    isTrustedForAddresses: true,
     ...({ autoLinking: "email", ...changes } as const),
   },
   secret: "s3cret",
@@ -72,8 +79,12 @@ async function away(browser: Browser, asking: Asking): Promise<string> {
 }
 
 const newcomer = {
-  ...{ sub: "ada-1", preferred_username: "ada", given_name: "Ada", family_name: "Lovelace" },
-  ...{ email: "ada@example.com", email_verified: true },
+  sub: "ada-1",
+  preferred_username: "ada",
+  given_name: "Ada",
+  family_name: "Lovelace",
+  email: "ada@example.com",
+  email_verified: true,
 }
 
 /** Signs in through the provider; without a word somebody who has nothing else here. */
@@ -175,8 +186,11 @@ describe("auth_time", () => {
     const answered = now()
     provider.clock.advance(300_000)
     const end = await browser.post(asked, {
-      ...{ choice: "create", givenName: "Ada", familyName: "Lovelace" },
-      ...{ email: "ada@example.com", userName: "ada" },
+      choice: "create",
+      givenName: "Ada",
+      familyName: "Lovelace",
+      email: "ada@example.com",
+      userName: "ada",
     })
     expect(await claimsOf(end)).toMatchObject({ auth_time: seconds(answered) })
   })

@@ -38,7 +38,10 @@ async function addPeople(names: readonly string[]): Promise<readonly string[]> {
   await provider.store.transact(cx, (tx) => {
     names.forEach((userName, at) => {
       addUser(tx, ids[at] ?? "", {
-        ...{ kind: "human", orgId: provider.setup.orgId, userName, password: cheap },
+        kind: "human",
+        orgId: provider.setup.orgId,
+        userName,
+        password: cheap,
         profile: { givenName: "Pat", familyName: "Person" },
         email: { value: `${userName}@example.org`, verified: true },
       })

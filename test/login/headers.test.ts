@@ -24,9 +24,15 @@ beforeAll(async () => {
 afterAll(() => provider.close())
 
 const directives = [
-  ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:"],
-  ...["font-src 'self'", "connect-src 'self'", "form-action 'self'"],
-  ...["frame-ancestors 'none'", "base-uri 'none'"],
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
 ]
 
 /** What every page has, whatever is on it. */

@@ -18,12 +18,19 @@ beforeAll(async () => {
   const { id } = await addIdp(provider.cx(), undefined, {
     name: "Acme",
     settings: {
-      ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-      ...{ isIdTokenMapping: false, usePkce: true },
+      kind: "oidc",
+      issuer: upstreamIssuer,
+      clientId: "client",
+      scopes: [],
+      isIdTokenMapping: false,
+      usePkce: true,
     },
     options: {
-      ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: false },
-      ...{ isAutoUpdate: false, autoLinking: "off" },
+      isLinkingAllowed: true,
+      isCreationAllowed: true,
+      isAutoCreation: false,
+      isAutoUpdate: false,
+      autoLinking: "off",
     },
     secret: "s3cret",
   })
@@ -40,8 +47,12 @@ const urls = {
 }
 let people = 0
 const newPerson = () => ({
-  ...{ sub: `sub-${++people}`, preferred_username: `ada${people}`, given_name: "Ada" },
-  ...{ family_name: "Lovelace", email: `ada${people}@example.com`, email_verified: true },
+  sub: `sub-${++people}`,
+  preferred_username: `ada${people}`,
+  given_name: "Ada",
+  family_name: "Lovelace",
+  email: `ada${people}@example.com`,
+  email_verified: true,
 })
 
 /** Begins an intent and comes back from the provider; answers what the login page is told. */

@@ -39,7 +39,9 @@ beforeEach(async () => {
   provider = await openProvider()
   client = await provider.addClient()
   await createUser(provider.cx(), userId, {
-    ...{ kind: "human", orgId: provider.setup.orgId, userName: "nina" },
+    kind: "human",
+    orgId: provider.setup.orgId,
+    userName: "nina",
     profile: { givenName: "Nina", familyName: "Novak" },
     email: { value: "nina@example.org", verified: false },
   })

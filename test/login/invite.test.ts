@@ -45,7 +45,9 @@ beforeEach(async () => {
 /** Adds somebody without a password to an organisation, and invites them. */
 async function add(orgId: string): Promise<void> {
   await createUser(provider.cx(), id, {
-    ...{ kind: "human", orgId, userName: name },
+    kind: "human",
+    orgId,
+    userName: name,
     profile: { givenName: "Nina", familyName: "Novak" },
     email: { value: `${name}@example.org`, verified: false },
   })

@@ -40,12 +40,19 @@ beforeEach(async () => {
 afterEach(() => provider.close())
 
 const all: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true, isAutoUpdate: true },
+  isLinkingAllowed: true,
+  isCreationAllowed: true,
+  isAutoCreation: true,
+  isAutoUpdate: true,
   autoLinking: "off",
 }
 const oidc: Settings = {
-  ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-  ...{ isIdTokenMapping: false, usePkce: true },
+  kind: "oidc",
+  issuer: upstreamIssuer,
+  clientId: "client",
+  scopes: [],
+  isIdTokenMapping: false,
+  usePkce: true,
 }
 
 async function addProvider(settings: Settings, options = all): Promise<string> {
@@ -56,8 +63,12 @@ async function addProvider(settings: Settings, options = all): Promise<string> {
 }
 
 const ada = {
-  ...{ sub: "ada-1", preferred_username: "ada", given_name: "Ada", family_name: "Lovelace" },
-  ...{ email: "ada@example.com", email_verified: true },
+  sub: "ada-1",
+  preferred_username: "ada",
+  given_name: "Ada",
+  family_name: "Lovelace",
+  email: "ada@example.com",
+  email_verified: true,
 }
 
 const linksNow = (id = pat) => linksOf(provider.cx().store.state(provider.cx(), user, id))
@@ -130,7 +141,9 @@ describe("who is signed in", () => {
 
   test("links an account of a directory by name and password", async () => {
     const there = {
-      ...{ password: "Ada-secret-1", givenname: "Ada", sn: "L" },
+      password: "Ada-secret-1",
+      givenname: "Ada",
+      sn: "L",
       mail: "a@b.example",
     }
     const { outside } = openDirectory({ ada: there })
@@ -148,7 +161,11 @@ describe("who is signed in", () => {
 
   test("links an account of a provider that speaks OAuth alone", async () => {
     const id = await addProvider({
-      ...{ kind: "oauth", clientId: "client", scopes: [], idAttribute: "sub", usePkce: true },
+      kind: "oauth",
+      clientId: "client",
+      scopes: [],
+      idAttribute: "sub",
+      usePkce: true,
       authorizationEndpoint: `${upstreamIssuer}/authorize`,
       tokenEndpoint: `${upstreamIssuer}/token`,
       userEndpoint: `${upstreamIssuer}/userinfo`,
@@ -166,8 +183,11 @@ describe("who is signed in", () => {
     const jwk = { ...(await exportJWK(publicKey)), kid: "k1" }
     const send = async () => ({ status: 200, body: JSON.stringify({ keys: [jwk] }) })
     const id = await addProvider({
-      ...{ kind: "jwt", issuer: upstreamIssuer, headerName: "x-user-token" },
-      ...{ jwtEndpoint: `${upstreamIssuer}/jwt`, keysEndpoint: `${upstreamIssuer}/keys` },
+      kind: "jwt",
+      issuer: upstreamIssuer,
+      headerName: "x-user-token",
+      jwtEndpoint: `${upstreamIssuer}/jwt`,
+      keysEndpoint: `${upstreamIssuer}/keys`,
     })
     const browser = await signedIn("pat", { ...upstream.outside, send })
     const { searchParams } = new URL((await browser.go(ticket(id))).path)

@@ -94,7 +94,9 @@ describe("a link by mail", () => {
   test("lets in who has neither a password nor anything else", async () => {
     const cx = provider.cx()
     await createUser(cx, cx.ids.next(), {
-      ...{ kind: "human", orgId: provider.setup.orgId, userName: "newcomer" },
+      kind: "human",
+      orgId: provider.setup.orgId,
+      userName: "newcomer",
       profile: { givenName: "New", familyName: "Comer" },
       email: { value: "newcomer@example.org", verified: true },
     })

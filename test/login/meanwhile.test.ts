@@ -219,7 +219,9 @@ describe("an answer that the form gets itself", () => {
     "an invitation": async () => {
       id = provider.cx().ids.next()
       await createUser(provider.cx(), id, {
-        ...{ kind: "human", orgId: home, userName: `${name}-2` },
+        kind: "human",
+        orgId: home,
+        userName: `${name}-2`,
         profile: { givenName: "Mona", familyName: "Novak" },
         email: { value: `${name}-2@example.org`, verified: false },
       })

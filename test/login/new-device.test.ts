@@ -68,7 +68,9 @@ test("nobody who signs in for the first time", async () => {
   const cx = provider.cx()
   const newcomer = cx.ids.next()
   await createUser(cx, newcomer, {
-    ...{ kind: "human", orgId: provider.setup.orgId, userName: "newcomer" },
+    kind: "human",
+    orgId: provider.setup.orgId,
+    userName: "newcomer",
     profile: { givenName: "New", familyName: "Comer" },
     email: { value: "newcomer@example.org", verified: true },
   })

@@ -27,7 +27,10 @@ import { type OidcPeer, startOidcPeer } from "../support/oidc-peer.ts"
 import { nowhere } from "../support/outside.ts"
 
 const options: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true, isAutoUpdate: true },
+  isLinkingAllowed: true,
+  isCreationAllowed: true,
+  isAutoCreation: true,
+  isAutoUpdate: true,
   autoLinking: "email",
 }
 const allow = ["127.0.0.1", "::1"].map((each) => outboundAllowedOf(each) ?? { host: each })
@@ -47,8 +50,12 @@ let name: string
 beforeEach(async () => {
   name = `ada${++people}`
   const person = {
-    ...{ sub: `sub-${name}`, preferred_username: name, given_name: "Ada" },
-    ...{ family_name: "Lovelace", email: `${name}@example.com`, email_verified: true },
+    sub: `sub-${name}`,
+    preferred_username: name,
+    given_name: "Ada",
+    family_name: "Lovelace",
+    email: `${name}@example.com`,
+    email_verified: true,
   }
   await peer.say({ person })
 })
@@ -57,18 +64,25 @@ const kinds: readonly (readonly [string, () => Settings])[] = [
   [
     "OpenID Connect",
     () => ({
-      ...{ kind: "oidc", issuer: peer.issuer, clientId: "client", scopes: [] },
-      ...{ isIdTokenMapping: false, usePkce: true },
+      kind: "oidc",
+      issuer: peer.issuer,
+      clientId: "client",
+      scopes: [],
+      isIdTokenMapping: false,
+      usePkce: true,
     }),
   ],
   [
     "OAuth",
     () => ({
-      ...{ kind: "oauth", clientId: "client-post", scopes: ["openid", "profile", "email"] },
+      kind: "oauth",
+      clientId: "client-post",
+      scopes: ["openid", "profile", "email"],
       authorizationEndpoint: `${peer.issuer}/auth`,
       tokenEndpoint: `${peer.issuer}/token`,
       userEndpoint: `${peer.issuer}/me`,
-      ...{ idAttribute: "sub", usePkce: true },
+      idAttribute: "sub",
+      usePkce: true,
     }),
   ],
 ]
@@ -239,8 +253,12 @@ describe("a discovery document", () => {
 test("a provider that is down has a page, and the rest goes on", async () => {
   const gone = await startOidcPeer([`${own}/idps/callback`])
   const at = await opened({
-    ...{ kind: "oidc", issuer: gone.issuer, clientId: "client", scopes: [] },
-    ...{ isIdTokenMapping: false, usePkce: true },
+    kind: "oidc",
+    issuer: gone.issuer,
+    clientId: "client",
+    scopes: [],
+    isIdTokenMapping: false,
+    usePkce: true,
   })
   await gone.stop()
   const browser = newBrowser(at)

@@ -25,12 +25,20 @@ type Json = Readonly<Record<string, unknown>>
 const issuer = "https://login.example.com"
 const isTrusted = { isTrustedForAddresses: true }
 const options: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
-  ...{ isAutoUpdate: false, autoLinking: "off", ...isTrusted },
+  isLinkingAllowed: true,
+  isCreationAllowed: true,
+  isAutoCreation: true,
+  isAutoUpdate: false,
+  autoLinking: "off",
+  ...isTrusted,
 }
 const settings: Settings = {
-  ...{ kind: "oidc", issuer, clientId: "client", scopes: [] },
-  ...{ isIdTokenMapping: false, usePkce: true },
+  kind: "oidc",
+  issuer,
+  clientId: "client",
+  scopes: [],
+  isIdTokenMapping: false,
+  usePkce: true,
 }
 const ada = { given_name: "Ada", family_name: "Lovelace", email: "ada@example.com" }
 
@@ -62,7 +70,9 @@ beforeAll(async () => {
 
 const jwkOf = async ({ publicKey }: Pair, kid: string): Promise<JWK> => ({
   ...(await exportJWK(publicKey)),
-  ...{ kid, alg: "RS256", use: "sig" },
+  kid,
+  alg: "RS256",
+  use: "sig",
 })
 
 const nowSeconds = () => Math.floor(provider.cx().clock.now() / 1000)
@@ -83,8 +93,11 @@ async function answerTo({ url, body = "" }: OutboundRequest): Promise<unknown> {
   const times = { iat: now, exp: now + 300 }
   const claims = { iss: issuer, aud: "client", sub: "ada-1", nonce, ...times, ...idToken() }
   return {
-    ...{ access_token: "at", token_type: "Bearer", expires_in: 3600 },
-    ...{ id_token: await signed(claims), ...more },
+    access_token: "at",
+    token_type: "Bearer",
+    expires_in: 3600,
+    id_token: await signed(claims),
+    ...more,
   }
 }
 
@@ -94,7 +107,8 @@ const discoveryNow = () => ({
   token_endpoint: `${issuer}/token`,
   userinfo_endpoint: `${issuer}/userinfo`,
   jwks_uri: `${issuer}${keysPath}`,
-  ...{ response_types_supported: ["code"], subject_types_supported: ["public"] },
+  response_types_supported: ["code"],
+  subject_types_supported: ["public"],
   id_token_signing_alg_values_supported: ["RS256"],
   ...discovery,
 })
@@ -130,7 +144,9 @@ afterEach(() => provider.close())
 
 const change = (more: Partial<Options>, given: Settings = settings) =>
   changeIdp(provider.cx(), undefined, idpId, {
-    ...{ name: "Acme", settings: given, options: { ...options, ...more } },
+    name: "Acme",
+    settings: given,
+    options: { ...options, ...more },
   })
 
 async function signIn(): Promise<Visited> {
@@ -175,7 +191,9 @@ describe("an ID token without a nonce, as LinkedIn sends it,", () => {
   test("is refused, and the console shows the nonce that was expected", async () => {
     await change({}, withoutPkce)
     expect(await refusal()).toMatchObject({
-      ...{ subject: "nonce", received: "", likelyCauseKey: "provider.nonce_missing" },
+      subject: "nonce",
+      received: "",
+      likelyCauseKey: "provider.nonce_missing",
       expected: [expect.any(String)],
     })
   })
@@ -189,7 +207,9 @@ describe("an ID token without a nonce, as LinkedIn sends it,", () => {
     await change({ acceptMissingNonce: true }, withoutPkce)
     idToken = () => ({ nonce: "other" })
     expect(await refusal()).toMatchObject({
-      ...{ subject: "nonce", received: "other", likelyCauseKey: "provider.nonce" },
+      subject: "nonce",
+      received: "other",
+      likelyCauseKey: "provider.nonce",
     })
   })
 })
@@ -233,7 +253,8 @@ describe("a user ID that is a number", () => {
     async (sub) => {
       idToken = () => ({ sub })
       expect(await refusal()).toMatchObject({
-        ...{ subject: "sub of the ID token", likelyCauseKey: "provider.sub" },
+        subject: "sub of the ID token",
+        likelyCauseKey: "provider.sub",
       })
     },
   )
@@ -242,7 +263,9 @@ describe("a user ID that is a number", () => {
     idToken = () => ({ sub: 4711 })
     userInfo = () => ({ sub: 4712, ...ada })
     expect(await refusal()).toMatchObject({
-      ...{ received: "4712", expected: ["4711"], likelyCauseKey: "provider.userinfo_sub" },
+      received: "4712",
+      expected: ["4711"],
+      likelyCauseKey: "provider.userinfo_sub",
     })
   })
 })
@@ -260,7 +283,9 @@ test("a name that is divided does not replace what the profile has", async () =>
   userInfo = () => ({ sub: "ada-1", name: "Countess of Lovelace", email: "ada@example.com" })
   await signedIn()
   expect(known("ada@example.com")).toMatchObject({
-    ...{ givenName: "Ada", familyName: "Lovelace", name: "Countess of Lovelace" },
+    givenName: "Ada",
+    familyName: "Lovelace",
+    name: "Countess of Lovelace",
   })
 })
 
@@ -272,7 +297,9 @@ describe("an ID token for two audiences", () => {
 
   test("is refused without an authorized party, and the console shows both", async () => {
     expect(await refusal()).toMatchObject({
-      ...{ subject: "aud", received: JSON.stringify(both), expected: ["client"] },
+      subject: "aud",
+      received: JSON.stringify(both),
+      expected: ["client"],
       likelyCauseKey: "provider.other_aud",
     })
   })
@@ -327,7 +354,8 @@ describe("a profile that the provider signs", () => {
   test("is refused where another key has signed it", async () => {
     userInfo = () => signed(about, { kid: "k1", key: second.privateKey })
     expect(await refusal()).toMatchObject({
-      ...{ subject: "signature of the UserInfo", likelyCauseKey: "provider.signature" },
+      subject: "signature of the UserInfo",
+      likelyCauseKey: "provider.signature",
     })
   })
 

@@ -143,7 +143,8 @@ describe("a passkey in place of a password", () => {
     const { response } = JSON.parse(JSON.stringify(makeKey(options, { origin: issuer }).creation))
     again.response.clientDataJSON = response.clientDataJSON
     const end = await second.browser.post(second.choice, {
-      ...{ challenge, credential: JSON.stringify(again) },
+      challenge,
+      credential: JSON.stringify(again),
     })
     expect(end.response.status).toBe(422)
     expect(findByLoginName(provider.cx(), "eve@example.net")).toBeUndefined()

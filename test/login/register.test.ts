@@ -83,7 +83,9 @@ describe("whoever has no account", () => {
       await addOrganizationOf("other")
       const boss = { kind: "user", userId: "boss", orgId: "other", clientId: "console" } as const
       await createUser(provider.cx({ caller: boss }), "prepared", {
-        ...{ kind: "human", orgId: "other", userName },
+        kind: "human",
+        orgId: "other",
+        userName,
         profile: { givenName: "Rita", familyName: "Roth" },
         email: { value: given.email, verified: true },
       })
@@ -128,7 +130,8 @@ describe("whoever has no account", () => {
     const refused = await browser.post(form, given)
     expect([refused.response.status, refused.page.includes(`value="Rita"`)]).toEqual([422, true])
     const sent = await browser.post(refused, {
-      ...{ ...given, accept: `https://example.com/tos ${privacyLink}` },
+      ...given,
+      accept: `https://example.com/tos ${privacyLink}`,
     })
     expect(sent.path).toContain(`${register}/verify`)
     await says({ tosLink: "https://example.com/{{.Lang}}/tos", privacyLink }, privacy)
@@ -161,7 +164,9 @@ describe("whoever has no account", () => {
 describe("an address that has an account", () => {
   const known = async () => {
     await createUser(provider.cx(), "rita", {
-      ...{ kind: "human", orgId: provider.setup.orgId, userName: "rita" },
+      kind: "human",
+      orgId: provider.setup.orgId,
+      userName: "rita",
       profile: { givenName: "R", familyName: "R" },
       email: { value: given.email, verified: true },
     })
@@ -190,7 +195,9 @@ describe("an address that has an account", () => {
     for (let number = 1; number <= 20; number++) {
       const userName = number === 1 ? given.email : `${given.email}-${number}`
       await createUser(cx, `taker-${number}`, {
-        ...{ kind: "human", orgId: "elsewhere", userName },
+        kind: "human",
+        orgId: "elsewhere",
+        userName,
         profile: { givenName: "T", familyName: "Aker" },
         email: { value: `taker-${number}@example.net`, verified: true },
       })
@@ -209,7 +216,9 @@ describe("an address that has an account", () => {
     const sent = await browser.post(await browser.go(create()), given)
     const choice = await browser.post(sent, { code: codeFor(sent) })
     await createUser(provider.cx(), "other", {
-      ...{ kind: "human", orgId: provider.setup.orgId, userName: given.email },
+      kind: "human",
+      orgId: provider.setup.orgId,
+      userName: given.email,
       profile: { givenName: "R", familyName: "R" },
       email: { value: "other@example.net", verified: true },
     })

@@ -83,8 +83,11 @@ describe("a sign-up that an administrator must approve", () => {
     const { id } = await signUp()
     await approveSignUp(provider.cx(), id)
     expect(findUser(provider.cx(), id)).toMatchObject({
-      ...{ email: given.email, email_verified: false, org: provider.setup.orgId },
-      ...{ user_name: given.email, given_name: "Rita" },
+      email: given.email,
+      email_verified: false,
+      org: provider.setup.orgId,
+      user_name: given.email,
+      given_name: "Rita",
     })
     expect(stateOf(id)).toMatchObject({ status: "approved", applicant: undefined })
     const { plain = "" } = sentCode(provider.cx(), id, "invite") ?? {}
@@ -166,7 +169,9 @@ describe("a sign-up that an administrator must approve", () => {
   test("can't be approved for an address that got an account meanwhile", async () => {
     const { id } = await signUp()
     await createUser(provider.cx(), "rita", {
-      ...{ kind: "human", orgId: provider.setup.orgId, userName: "rita" },
+      kind: "human",
+      orgId: provider.setup.orgId,
+      userName: "rita",
       profile: { givenName: "R", familyName: "R" },
       email: { value: given.email, verified: true },
     })
@@ -179,7 +184,9 @@ describe("a sign-up that an administrator must approve", () => {
 
   test("of an address that has an account never waits, and looks the same before", async () => {
     await createUser(provider.cx(), "rita", {
-      ...{ kind: "human", orgId: provider.setup.orgId, userName: "rita" },
+      kind: "human",
+      orgId: provider.setup.orgId,
+      userName: "rita",
       profile: { givenName: "R", familyName: "R" },
       email: { value: given.email, verified: true },
     })
@@ -270,8 +277,11 @@ describe("a sign-up link", () => {
     await provider.store.transact(cx, (tx) => addOrganization(tx, "course", { name: "C" }))
     const id = cx.ids.next()
     const { url } = await createSignUpLink(cx, id, {
-      ...{ orgId: "course", useLimit: 1, expires: provider.clock.now() + day },
-      ...{ domains: [], requiresApproval },
+      orgId: "course",
+      useLimit: 1,
+      expires: provider.clock.now() + day,
+      domains: [],
+      requiresApproval,
     })
     const { pathname, search, hash } = new URL(url)
     return { id, path: `${pathname}${search}`, code: hash.slice(1) }

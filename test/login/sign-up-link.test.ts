@@ -218,7 +218,9 @@ test("an address that has an account is answered as any other", async () => {
   }
   const fresh = await answer()
   await createUser(provider.cx(), "rita", {
-    ...{ kind: "human", orgId: "course", userName: "rita" },
+    kind: "human",
+    orgId: "course",
+    userName: "rita",
     profile: { givenName: "R", familyName: "R" },
     email: { value: given.email, verified: true },
   })

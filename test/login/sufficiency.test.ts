@@ -15,9 +15,16 @@ const since = now - minute
 const [lately, before] = [now - 1000, now - hour]
 
 const need: Need = {
-  ...{ factors: [], offered: [], isForced: false, isLocalOnly: false, isDue: false },
-  ...{ secondLifetime: 64_800, multiLifetime: 43_200, firstLifetime: 864_000 },
-  ...{ externalLifetime: 864_000, hasPassword: false },
+  factors: [],
+  offered: [],
+  isForced: false,
+  isLocalOnly: false,
+  isDue: false,
+  secondLifetime: 64_800,
+  multiLifetime: 43_200,
+  firstLifetime: 864_000,
+  externalLifetime: 864_000,
+  hasPassword: false,
 }
 const has = (changes: Partial<Need>) => ({ need: { ...need, ...changes } })
 const login = { mustSignIn: true }
@@ -35,11 +42,15 @@ function provided({ at, freshAt }: Provided, checks: SessionFacts["checks"] = {}
   }
 }
 const typed = (at: number): SessionFacts => ({
-  ...{ authTime: at, checks: { password: at }, userVerified: false },
+  authTime: at,
+  checks: { password: at },
+  userVerified: false,
 })
 
 const mailed = (at: number): SessionFacts => ({
-  ...{ authTime: at, checks: { magicLink: at }, userVerified: false },
+  authTime: at,
+  checks: { magicLink: at },
+  userVerified: false,
 })
 
 const signIn = { kind: "password" } as const

@@ -19,7 +19,10 @@ import { nowhere } from "../support/outside.ts"
 const issuer = "https://tokens.example.com"
 const keysUrl = `${issuer}/keys`
 const settings: Settings = {
-  ...{ kind: "jwt", issuer, jwtEndpoint: `${issuer}/jwt?x=1`, keysEndpoint: keysUrl },
+  kind: "jwt",
+  issuer,
+  jwtEndpoint: `${issuer}/jwt?x=1`,
+  keysEndpoint: keysUrl,
   headerName: "x-user-token",
 }
 
@@ -52,7 +55,9 @@ beforeEach(async () => {
     },
   }
   const options: Options = {
-    ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
+    isLinkingAllowed: true,
+    isCreationAllowed: true,
+    isAutoCreation: true,
     isAutoUpdate: false,
     autoLinking: "off",
   }
@@ -72,8 +77,12 @@ async function away(browser: Browser): Promise<URL> {
 }
 
 const ada = {
-  ...{ sub: "ada-1", preferred_username: "ada", given_name: "Ada", family_name: "Lovelace" },
-  ...{ email: "ada@example.com", email_verified: true },
+  sub: "ada-1",
+  preferred_username: "ada",
+  given_name: "Ada",
+  family_name: "Lovelace",
+  email: "ada@example.com",
+  email_verified: true,
 }
 
 type Signed = { readonly claims?: JWTPayload; readonly kid?: string; readonly keys?: Keys }

@@ -30,12 +30,19 @@ beforeEach(async () => {
 afterEach(() => provider.close())
 
 const options: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: false, isAutoCreation: false },
-  ...{ isAutoUpdate: false, autoLinking: "off" },
+  isLinkingAllowed: true,
+  isCreationAllowed: false,
+  isAutoCreation: false,
+  isAutoUpdate: false,
+  autoLinking: "off",
 }
 const settingsOf = (issuer: string): Settings => ({
-  ...{ kind: "oidc", issuer, clientId: "client", scopes: [] },
-  ...{ isIdTokenMapping: false, usePkce: true },
+  kind: "oidc",
+  issuer,
+  clientId: "client",
+  scopes: [],
+  isIdTokenMapping: false,
+  usePkce: true,
 })
 
 /** A person who is linked at a provider, and what turns that. */
@@ -111,7 +118,10 @@ function turning(id: string) {
     const anchor = anchorOf(await providerOf(metadata), "", undefined)
     const changed = { ...settings, anchor }
     await changeIdp(provider.cx(), undefined, id, {
-      ...{ name: "Acme", options, settings: changed, metadata },
+      name: "Acme",
+      options,
+      settings: changed,
+      metadata,
     })
   }
 }
@@ -126,7 +136,11 @@ test("turned back between the end of an intent and its check by a login page", a
   if (!found) throw new Error("there is no such provider")
   const page = "https://login.example.com/"
   const { authUrl } = await startIntent(cx, found, {
-    ...{ agentId: "", requestId: "", creatorId: userId, successUrl: page, failureUrl: page },
+    agentId: "",
+    requestId: "",
+    creatorId: userId,
+    successUrl: page,
+    failureUrl: page,
   })
   const address = upstream.signIn(authUrl, { sub: externalId })
   const back = await provider.send(address, {}, { outside: upstream.outside })
@@ -160,7 +174,8 @@ test("the attribute that says who it is, turned to one that people write themsel
   if (found?.idp.settings.kind !== "saml") throw new Error("it does not speak SAML")
   const settings: Settings = {
     ...found.idp.settings,
-    ...{ nameIdFormat: "transient", transientAttribute: "nickname" },
+    nameIdFormat: "transient",
+    transientAttribute: "nickname",
   }
   const { options } = found.idp
   await changeIdp(provider.cx(), undefined, id, { name: "Acme", options, settings })

@@ -25,7 +25,9 @@ beforeEach(async () => {
   call = await openLoginPage(provider)
   await createOrganization(provider.cx(), "other", { name: "Other" })
   await createUser(provider.cx(), "oscar", {
-    ...{ kind: "human", orgId: "other", userName: "oscar" },
+    kind: "human",
+    orgId: "other",
+    userName: "oscar",
     profile: { givenName: "Oscar", familyName: "Other" },
     email: { value: "oscar@elsewhere.example", verified: true },
   })

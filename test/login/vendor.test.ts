@@ -57,8 +57,11 @@ beforeEach(async () => {
 afterEach(() => provider.close())
 
 const options: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
-  ...{ isAutoUpdate: false, autoLinking: "email" },
+  isLinkingAllowed: true,
+  isCreationAllowed: true,
+  isAutoCreation: true,
+  isAutoUpdate: false,
+  autoLinking: "email",
 }
 
 async function add(settings: Settings, secret = "s3cret"): Promise<void> {
@@ -133,8 +136,12 @@ describe("Apple", () => {
   beforeEach(async () => {
     openid(issuer, {
       claims: () => ({
-        ...{ aud: "com.example.app", sub: "001.apple", nonce, nonce_supported: true },
-        ...{ email: "x1@privaterelay.appleid.com", email_verified: "true" },
+        aud: "com.example.app",
+        sub: "001.apple",
+        nonce,
+        nonce_supported: true,
+        email: "x1@privaterelay.appleid.com",
+        email_verified: "true",
         is_private_email: "true",
       }),
     })
@@ -156,7 +163,8 @@ describe("Apple", () => {
     expect(there.searchParams.get("scope")).toBe("openid name email")
     nonce = there.searchParams.get("nonce") ?? ""
     const body = new URLSearchParams({
-      ...{ code: "code", state: there.searchParams.get("state") ?? "" },
+      code: "code",
+      state: there.searchParams.get("state") ?? "",
       ...(user && { user: JSON.stringify(user) }),
     })
     const form = await provider.send("/idps/callback", { method: "POST", body }, { outside })
@@ -169,13 +177,18 @@ describe("Apple", () => {
       "code",
     )
     expect(known("x1@privaterelay.appleid.com")).toMatchObject({
-      ...{ givenName: "Ada", familyName: "Lovelace", emailVerified: true },
+      givenName: "Ada",
+      familyName: "Lovelace",
+      emailVerified: true,
     })
     const form = new URLSearchParams(asked.find(({ url }) => url.endsWith("/token"))?.body)
     const key = createPublicKey(publicKey)
     const now = new Date(provider.clock.now())
     const { payload, protectedHeader } = await jwtVerify(form.get("client_secret") ?? "", key, {
-      ...{ audience: issuer, issuer: "TEAM123456", subject: "com.example.app", currentDate: now },
+      audience: issuer,
+      issuer: "TEAM123456",
+      subject: "com.example.app",
+      currentDate: now,
     })
     expect(protectedHeader).toMatchObject({ alg: "ES256", kid: "KEY1234567" })
     expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBeLessThan(15_777_000)
@@ -217,7 +230,8 @@ describe.each([
     places[`${api}/user/emails`] = (request) => needsAgent(emails)(request)
     const endpoints = {
       authorizationEndpoint: `${origin}/login/oauth/authorize`,
-      ...{ tokenEndpoint, userEndpoint: `${api}/user` },
+      tokenEndpoint,
+      userEndpoint: `${api}/user`,
     }
     await add(
       name === "GitHub"
@@ -229,7 +243,9 @@ describe.each([
   test("has private addresses in a list of their own", async () => {
     expect(answerOf(await signIn())).toHaveProperty("code")
     expect(known("octocat")).toMatchObject({
-      ...{ givenName: "Mona", familyName: "Lisa Octocat", email: "octo@example.com" },
+      givenName: "Mona",
+      familyName: "Lisa Octocat",
+      email: "octo@example.com",
       emailVerified: true,
     })
   })
@@ -270,8 +286,12 @@ describe("Microsoft Entra ID", () => {
   let me: Json
   beforeEach(() => {
     me = {
-      ...{ id: "9f4a", displayName: "Ada Lovelace", givenName: "Ada", surname: "Lovelace" },
-      ...{ mail: "ada@example.com", userPrincipalName: "ada@example.com" },
+      id: "9f4a",
+      displayName: "Ada Lovelace",
+      givenName: "Ada",
+      surname: "Lovelace",
+      mail: "ada@example.com",
+      userPrincipalName: "ada@example.com",
     }
     places["https://graph.microsoft.com/v1.0/me"] = ({ headers }) =>
       new Headers(headers).get("authorization") === "Bearer at" ? me : undefined
@@ -279,7 +299,10 @@ describe("Microsoft Entra ID", () => {
   const open = async (tenant: string) => {
     // The id_token is of the person's own tenant, and for nobody to check here.
     places[`https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`] = () => ({
-      ...{ access_token: "at", token_type: "Bearer", expires_in: 3600, scope: "User.Read" },
+      access_token: "at",
+      token_type: "Bearer",
+      expires_in: 3600,
+      scope: "User.Read",
       id_token: "eyJhbGciOiJub25lIn0.eyJ4bXNfZWRvdiI6dHJ1ZX0.",
     })
     await add({ ...settings, tenant })
@@ -320,8 +343,13 @@ describe("GitLab", () => {
       claims: () => ({ aud: "client", sub: "42", nonce, groups_direct: ["acme"] }),
     })
     places[`${issuer}/oauth/userinfo`] = () => ({
-      ...{ sub: "42", name: "Ada King Lovelace", nickname: "ada", preferred_username: "ada" },
-      ...{ email: "ada@example.com", email_verified: true, groups: ["acme", "acme/tools"] },
+      sub: "42",
+      name: "Ada King Lovelace",
+      nickname: "ada",
+      preferred_username: "ada",
+      email: "ada@example.com",
+      email_verified: true,
+      groups: ["acme", "acme/tools"],
     })
     await add({ kind: "gitlab", clientId: "client", scopes: [] })
     const browser = newBrowser()

@@ -22,7 +22,9 @@ let id: string
 beforeEach(async () => {
   id = `p${++people}`
   await createUser(provider.cx(), id, {
-    ...{ kind: "human", orgId: provider.setup.orgId, userName: id },
+    kind: "human",
+    orgId: provider.setup.orgId,
+    userName: id,
     profile: { givenName: "Nina", familyName: "Novak" },
     email: { value: `${id}@example.org`, verified: false },
     phone: { value: "+41791234567", verified: false },

@@ -41,7 +41,9 @@ describe.each([
   test.each([
     ...Object.values(pages),
     ...Object.values(pages).map((path) => `${path}${path.includes("?") ? "&" : "?"}authRequest=1`),
-    ...["/device", "/idps/callback?state=1", over],
+    "/device",
+    "/idps/callback?state=1",
+    over,
   ])("%s has a way on", async (path) => {
     const { page } = await opened(path)
     expect(waysOn(page)).not.toEqual([])

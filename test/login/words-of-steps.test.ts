@@ -104,12 +104,20 @@ test("externalUserNotFoundText and linkingUserDoneText are said around a provide
   const { id: idpId } = await addIdp(provider.cx(), undefined, {
     name: "Acme",
     settings: {
-      ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-      ...{ isIdTokenMapping: false, usePkce: true },
+      kind: "oidc",
+      issuer: upstreamIssuer,
+      clientId: "client",
+      scopes: [],
+      isIdTokenMapping: false,
+      usePkce: true,
     },
     options: {
-      ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: false },
-      ...{ isAutoUpdate: false, autoLinking: "off", isTrustedForAddresses: false },
+      isLinkingAllowed: true,
+      isCreationAllowed: true,
+      isAutoCreation: false,
+      isAutoUpdate: false,
+      autoLinking: "off",
+      isTrustedForAddresses: false,
     },
     secret: "s3cret",
   })

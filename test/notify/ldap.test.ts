@@ -16,15 +16,26 @@ const directories = directoriesOf({ ...parts, allow })
 
 const place = { startTls: false, rootCa: certificate, timeoutMs: 60_000 }
 const ada = {
-  ...{ uid: "ada", cn: "Ada Lovelace", sn: "Lovelace", givenName: "Ada" },
-  ...{ mail: "ada@example.com", userPassword: "Ada-secret-1" },
+  uid: "ada",
+  cn: "Ada Lovelace",
+  sn: "Lovelace",
+  givenName: "Ada",
+  mail: "ada@example.com",
+  userPassword: "Ada-secret-1",
 }
 const adaDn = `uid=ada,${base}`
 
 const searchAt = (servers: readonly string[], more: Partial<DirectorySearch> = {}) => ({
-  ...{ ...place, servers, bindDn: admin.dn, bindPassword: admin.password, baseDn: base },
-  ...{ objectClasses: ["inetOrgPerson"], filters: ["uid", "mail"], name: "ada" },
-  ...{ attributes: ["uid", "mail", "entryUUID"], ...more },
+  ...place,
+  servers,
+  bindDn: admin.dn,
+  bindPassword: admin.password,
+  baseDn: base,
+  objectClasses: ["inetOrgPerson"],
+  filters: ["uid", "mail"],
+  name: "ada",
+  attributes: ["uid", "mail", "entryUUID"],
+  ...more,
 })
 
 describe.runIf(needs("slapd"))("a directory", () => {
@@ -34,7 +45,10 @@ describe.runIf(needs("slapd"))("a directory", () => {
   beforeAll(async () => {
     // Ten thousand people, of whom one has a name full of what means something in a filter.
     const crowd = Array.from({ length: 10_000 }, (_, at) => ({
-      ...{ uid: `p${at}`, cn: `Person ${at}`, sn: "Person", mail: `p${at}@example.com` },
+      uid: `p${at}`,
+      cn: `Person ${at}`,
+      sn: "Person",
+      mail: `p${at}@example.com`,
       userPassword: `Secret-${at}`,
     }))
     const odd = { uid: "odd*)(uid=\\ö", cn: "Odd", sn: "Odd", userPassword: "Odd-secret-1" }

@@ -145,9 +145,21 @@ describe("an address in a private network that an administrator has allowed", ()
     "fd12::1",
   ]
   const never = [
-    ...["169.254.169.254", "169.254.1.1", "fe80::1", "fd00:ec2::254", "100.100.100.200"],
-    ...["0.0.0.0", "::", "224.0.0.1", "255.255.255.255", "::ffff:10.0.0.1", "64:ff9b::7f00:1"],
-    ...["198.18.0.1", "::ffff:100.64.0.1", "::ffff:6440:1", "not an address"],
+    "169.254.169.254",
+    "169.254.1.1",
+    "fe80::1",
+    "fd00:ec2::254",
+    "100.100.100.200",
+    "0.0.0.0",
+    "::",
+    "224.0.0.1",
+    "255.255.255.255",
+    "::ffff:10.0.0.1",
+    "64:ff9b::7f00:1",
+    "198.18.0.1",
+    "::ffff:100.64.0.1",
+    "::ffff:6440:1",
+    "not an address",
   ]
   const permitted = { ...post("http://nas.lan:5000/out"), isPrivate: true }
 
@@ -190,7 +202,9 @@ describe("an address in a private network that an administrator has allowed", ()
     const answers = [["10.0.0.1"], ["169.254.169.254"], ["10.0.0.2", "169.254.169.254"]]
     const sent: string[] = []
     const outbound = outboundOf({
-      ...{ clock: systemClock, allow: [], resolve: async () => answers.shift() ?? [] },
+      clock: systemClock,
+      allow: [],
+      resolve: async () => answers.shift() ?? [],
       send: async (url: URL) => {
         sent.push(url.hostname)
         return new Response()

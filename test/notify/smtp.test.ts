@@ -33,7 +33,8 @@ const mail: Mail = {
   html: "<p>Grüezi Ada</p>",
 }
 const at = (port: number, more: Partial<MailServer> = {}): MailServer => ({
-  ...{ host: "mail.example.com", clientName: "id.example.com" },
+  host: "mail.example.com",
+  clientName: "id.example.com",
   port,
   tls: false,
   auth: { kind: "none" },
@@ -148,7 +149,9 @@ describe("over TLS from the first byte, at any port", () => {
   test("with a certificate of the authority that the provider has", async () => {
     const server = await serving({ tls: "implicit", login })
     const place = at(server.port, {
-      ...{ implicitTls: true, authorities: certificate, auth: { kind: "plain", ...login } },
+      implicitTls: true,
+      authorities: certificate,
+      auth: { kind: "plain", ...login },
     })
     const result = await unknowing(place, mail)
     expect(result).toMatchObject({ done: true })

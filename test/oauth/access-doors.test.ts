@@ -41,7 +41,7 @@ const unassign = (appId = client.appId) => removeAssignments(provider.cx(), appI
 
 const newClient = (oidc: Parameters<Provider["addClient"]>[0] = {}) =>
   provider.addClient({
-    ...{ grantTypes: ["authorization_code", "refresh_token", "device_code", "token_exchange"] },
+    grantTypes: ["authorization_code", "refresh_token", "device_code", "token_exchange"],
     redirectUris: [redirectUri, `https://${host}${proxiedCallback}`],
     ...oidc,
   })
@@ -114,7 +114,9 @@ test("authorization: a consent that was given before does not count", async () =
 
 test("implicit: no token in the answer", async () => {
   const implicit = await newClient({
-    ...{ grantTypes: ["implicit"], responseTypes: ["id_token_token"], authMethod: "none" },
+    grantTypes: ["implicit"],
+    responseTypes: ["id_token_token"],
+    authMethod: "none",
     appType: "user_agent",
   })
   await limit(implicit.appId)
@@ -160,7 +162,9 @@ test("introspection: a resource server learns nothing of users who can't use it"
   const cx = provider.cx()
   const appId = cx.ids.next()
   const made = await createApplication(cx, appId, {
-    ...{ projectId: provider.projectId, name: "API", ...assigned },
+    projectId: provider.projectId,
+    name: "API",
+    ...assigned,
     config: { kind: "api", api: { authMethod: "basic" } },
   })
   const api = { appId, id: made.clientId, secret: made.secret ?? "" }
@@ -200,7 +204,9 @@ test("token exchange: an audience can't name an application that the user can't 
     askToken(
       provider,
       {
-        ...{ grant_type: exchangeGrant, subject_token: access, audience },
+        grant_type: exchangeGrant,
+        subject_token: access,
+        audience,
         subject_token_type: typeOf("access_token"),
       },
       asOf(gateway),
@@ -249,8 +255,11 @@ test("forward auth: 403 for a user who is signed in, and never a redirect", asyn
   const ask = (at: string, headers: Record<string, string>) =>
     provider.send(`/forward-auth/id.example.com/${client.id}${at}`, {
       headers: {
-        ...{ accept: "text/html", "x-forwarded-host": host, "x-forwarded-uri": "/" },
-        ...{ "x-forwarded-method": "GET", ...headers },
+        accept: "text/html",
+        "x-forwarded-host": host,
+        "x-forwarded-uri": "/",
+        "x-forwarded-method": "GET",
+        ...headers,
       },
     })
   const cookiesOf = (answer: Response) =>

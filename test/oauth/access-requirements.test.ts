@@ -79,7 +79,9 @@ const exchange = (token: string, of = client, fields = {}) =>
   askToken(
     provider,
     {
-      ...{ grant_type: exchangeGrant, subject_token: token, ...fields },
+      grant_type: exchangeGrant,
+      subject_token: token,
+      ...fields,
       subject_token_type: typeOf("access_token"),
     },
     asOf(of),
@@ -151,7 +153,8 @@ describe("a second factor", () => {
     const cx = provider.cx()
     const appId = cx.ids.next()
     const made = await createApplication(cx, appId, {
-      ...{ projectId: provider.projectId, name: "API" },
+      projectId: provider.projectId,
+      name: "API",
       config: { kind: "api", api: { authMethod: "basic" } },
     })
     const api = { appId, id: made.clientId, secret: made.secret ?? "" }
@@ -278,8 +281,11 @@ describe("networks", () => {
     const ask = (at: string, source: AddressSource, headers: Record<string, string>) =>
       from(at, source).send(`/forward-auth/id.example.com/${client.id}`, {
         headers: {
-          ...{ accept: "text/html", "x-forwarded-host": host, "x-forwarded-uri": "/" },
-          ...{ "x-forwarded-method": "GET", ...headers },
+          accept: "text/html",
+          "x-forwarded-host": host,
+          "x-forwarded-uri": "/",
+          "x-forwarded-method": "GET",
+          ...headers,
         },
       })
     const cookiesOf = (answer: Response) =>

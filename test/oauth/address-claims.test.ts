@@ -23,7 +23,9 @@ beforeAll(async () => {
   foreign = await provider.addClient({}, "foreign")
   const boss = { kind: "user", userId: "boss", orgId: "org2", clientId: "console" } as const
   await createUser(provider.cx({ caller: boss }), "prepared", {
-    ...{ kind: "human", orgId: "org2", userName: "prepared" },
+    kind: "human",
+    orgId: "org2",
+    userName: "prepared",
     profile: { givenName: "C", familyName: "Eo" },
     email: { value: "ceo@corp.test", verified: true },
     phone: { value: "+41791234567", verified: true },
@@ -42,7 +44,9 @@ const places = {
     userinfoClaims(provider.cx(), told(clientId, audience)),
 } as const
 const told = (clientId: string, audience: readonly string[]) => ({
-  ...{ userId: "prepared", clientId, audience: [clientId, ...audience] },
+  userId: "prepared",
+  clientId,
+  audience: [clientId, ...audience],
   scopes: ["openid", "email", "phone"],
 })
 

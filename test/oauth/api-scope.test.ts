@@ -30,7 +30,9 @@ const ordersUri = "https://orders.example.com/"
 const [local] = onDevice.redirect_uris
 const urn = (id: string) => `urn:core:iam:org:project:id:${id}:aud`
 const scope = (text: string, name = "", description = ""): ApiScope => ({
-  ...{ scope: text, name, description },
+  scope: text,
+  name,
+  description,
 })
 
 let provider: Provider
@@ -119,7 +121,8 @@ describe("a scope of an API", () => {
     expect(claims.scope).toBe("read:orders")
     expect(claims.aud).toContain(ordersUri)
     expect(await introspected(orders, answer.access_token)).toMatchObject({
-      ...{ active: true, scope: "read:orders" },
+      active: true,
+      scope: "read:orders",
     })
   })
 
@@ -243,7 +246,8 @@ describe("a scope of an API", () => {
     const responseTypes = ["id_token_token"] as const
     const front = await provider.addClient({ grantTypes: ["implicit"], responseTypes })
     const path = authorizePath(front.id, {
-      ...{ response_type: "id_token token", scope: "openid read:stock write:stock" },
+      response_type: "id_token token",
+      scope: "openid read:stock write:stock",
       resource: urn(stock.projectId),
     })
     const { hash } = new URL((await browserOf(provider).signIn(path)).path)

@@ -239,7 +239,8 @@ describe("a redirect URI", () => {
   test("that is taken away or stopped while somebody signs in gets nothing", async () => {
     const taken = await provider.addClient({ redirectUris: [redirectUri, `${redirectUri}/2`] })
     const stopped = await provider.addClient({
-      ...{ responseTypes: ["id_token_token"], grantTypes: ["implicit"] },
+      responseTypes: ["id_token_token"],
+      grantTypes: ["implicit"],
     })
     const implicit = { response_type: "id_token token", code_challenge: undefined }
     const path = authorizePath(stopped.id, { ...implicit, code_challenge_method: undefined })

@@ -388,7 +388,9 @@ describe("whoever acts for somebody", () => {
   test("gets no token for a project that keeps them out", async () => {
     const cx = provider.cx()
     await setSecurity(cx, "i1", {
-      ...{ enableIframeEmbedding: false, allowedOrigins: [], enableImpersonation: true },
+      enableIframeEmbedding: false,
+      allowedOrigins: [],
+      enableImpersonation: true,
     })
     const everywhere = { level: "instance" } as const
     const roles = ["IAM_END_USER_IMPERSONATOR"]
@@ -403,8 +405,11 @@ describe("whoever acts for somebody", () => {
     const ann = await provider.addPerson("ann")
     const { answer: acting } = await secretOf({ scope: `openid ${urn(own)} ${urn(projectId)}` })
     const fields = {
-      ...{ grant_type: exchangeGrant, subject_token: ann, subject_token_type: userIdType },
-      ...{ actor_token: String(acting.access_token), actor_token_type: typeOf("access_token") },
+      grant_type: exchangeGrant,
+      subject_token: ann,
+      subject_token_type: userIdType,
+      actor_token: String(acting.access_token),
+      actor_token_type: typeOf("access_token"),
     }
     const { answer } = await askToken(provider, fields, asOf(gateway))
     expect(await outcome({ answer, page: "" }, target("Closed"))).toEqual({ ...unasked, ...left })

@@ -33,9 +33,23 @@ const errorOf = async (path: string) => answerOf({ path: await locationOf(path) 
 
 describe("a repeated parameter (RFC 6749 §3.1)", () => {
   const names = [
-    ...["response_type", "scope", "state", "nonce", "prompt", "max_age", "login_hint"],
-    ...["code_challenge", "code_challenge_method", "response_mode", "claims", "acr_values"],
-    ...["id_token_hint", "ui_locales", "display", "dpop_jkt", "unknown"],
+    "response_type",
+    "scope",
+    "state",
+    "nonce",
+    "prompt",
+    "max_age",
+    "login_hint",
+    "code_challenge",
+    "code_challenge_method",
+    "response_mode",
+    "claims",
+    "acr_values",
+    "id_token_hint",
+    "ui_locales",
+    "display",
+    "dpop_jkt",
+    "unknown",
   ]
   test.each(names)("%s is refused, the same or another", async (name) => {
     const path = authorizePath(web.id, { [name]: "x" })

@@ -20,7 +20,9 @@ beforeEach(async () => {
   provider = await openProvider()
   await letRegister(provider, { consentLifetimeSeconds: 30 * 86_400 })
   const { answer } = await sendMetadata(provider, {
-    ...{ client_name: "Desk", redirect_uris: [redirectUri], token_endpoint_auth_method: "none" },
+    client_name: "Desk",
+    redirect_uris: [redirectUri],
+    token_endpoint_auth_method: "none",
   })
   clientId = String(answer.client_id)
 })

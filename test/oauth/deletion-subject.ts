@@ -93,7 +93,11 @@ export async function openSubjects() {
     const opaque = await redeem(owned.opaque, await again(owned.opaque))
     const robot = await askToken(provider, credentials, basicOf(owned.robot.id, owned.robot.secret))
     return {
-      ...{ ...owned, name, signIn, atProvider, again },
+      ...owned,
+      name,
+      signIn,
+      atProvider,
+      again,
       code: await again(owned.client),
       accessTokens: [answer.access_token, opaque.answer.access_token].map(String),
       refreshToken: String(answer.refresh_token),
@@ -149,8 +153,13 @@ async function addOwned(provider: Provider, name: string, by: SignInBy) {
   const personal = await createPersonalToken(cx, robot.userId, provider.clock.now() + day)
   const keyed = await provider.addClient({ authMethod: "private_key_jwt" }, projectId)
   return {
-    ...{ orgId, projectId, userId, robot, personalToken: personal.token },
-    ...{ signUpUrl: signUp.url, signUpId },
+    orgId,
+    projectId,
+    userId,
+    robot,
+    personalToken: personal.token,
+    signUpUrl: signUp.url,
+    signUpId,
     avatarPath: userAvatarPath(cx, userId),
     idpId: await addProviderOf(provider, userId, { name, ...(by === "org" && { orgId, author }) }),
     client,
@@ -174,12 +183,19 @@ async function addProviderOf(provider: Provider, userId: string, given: GivenPro
   const { id } = await addIdp(cx, orgId, {
     name: `Provider of ${name}`,
     options: {
-      ...{ isLinkingAllowed: false, isCreationAllowed: false, isAutoCreation: false },
-      ...{ isAutoUpdate: false, autoLinking: "off" },
+      isLinkingAllowed: false,
+      isCreationAllowed: false,
+      isAutoCreation: false,
+      isAutoUpdate: false,
+      autoLinking: "off",
     },
     settings: {
-      ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-      ...{ isIdTokenMapping: false, usePkce: true },
+      kind: "oidc",
+      issuer: upstreamIssuer,
+      clientId: "client",
+      scopes: [],
+      isIdTokenMapping: false,
+      usePkce: true,
     },
     secret: "s3cret",
   })

@@ -173,7 +173,8 @@ describe("deleted and created again", () => {
     await removeOrganizationWithAll(cx, orgId)
     const machine = {
       ...({ kind: "machine", accessTokenType: "bearer" } as const),
-      ...{ name: "Heir", userName: "heir" },
+      name: "Heir",
+      userName: "heir",
     }
     const home = provider.setup.orgId
     const config = { kind: "oidc", oidc: {} } as const
@@ -335,7 +336,8 @@ describe("what the notes below the tables say", () => {
     await project.createProject(provider.cx(), beside, { orgId, name: "Beside" })
     const client = await provider.addClient({}, beside)
     const scope = [
-      ...["openid", "urn:core:iam:org:projects:roles"],
+      "openid",
+      "urn:core:iam:org:projects:roles",
       `urn:core:iam:org:project:id:${projectId}:aud`,
     ].join(" ")
     const end = await browserOf(provider).signIn(authorizePath(client.id, { scope }), subject.name)

@@ -37,7 +37,9 @@ async function begin(fields: Readonly<Record<string, string>> = {}) {
 
 const poll = (begun: Begun, fields: Readonly<Record<string, string>> = {}) =>
   askToken(provider, {
-    ...{ grant_type, client_id: tv.id, device_code: String(begun.device_code) },
+    grant_type,
+    client_id: tv.id,
+    device_code: String(begun.device_code),
     ...fields,
   })
 
@@ -113,7 +115,8 @@ describe("RFC 8628 §3.3: a person at the page", () => {
     const told = await provider.send("/oidc/v1/userinfo", { headers })
     expect(await told.json()).toMatchObject({ sub: provider.setup.ownerId })
     const refreshed = await askToken(provider, {
-      ...{ grant_type: "refresh_token", client_id: tv.id },
+      grant_type: "refresh_token",
+      client_id: tv.id,
       refresh_token: String(answer.refresh_token),
       // RFC 6749 §6: as it was asked at the start, with the word that meant nothing.
       scope: "openid profile dance offline_access",

@@ -28,7 +28,9 @@ import { letRegister } from "./registering.ts"
 
 const url = "https://tool.example/oauth/client.json"
 const described = {
-  ...{ client_id: url, client_name: "Tool", redirect_uris: [redirectUri] },
+  client_id: url,
+  client_name: "Tool",
+  redirect_uris: [redirectUri],
   grant_types: ["authorization_code", "refresh_token"],
   token_endpoint_auth_method: "none",
 }
@@ -319,7 +321,9 @@ describe("an administrator", () => {
     const addApi = () =>
       cx.store.transact(cx, (tx) =>
         addApplication({ ...tx, holder: () => undefined }, cx.ids.next(), {
-          ...{ projectId, name: "API", clientId: cx.ids.next() },
+          projectId,
+          name: "API",
+          clientId: cx.ids.next(),
           config: { kind: "api", api },
         }),
       )

@@ -60,8 +60,12 @@ describe("end session", () => {
 
   test("copies nothing of a form into the address but what it asks for", async () => {
     const body = new URLSearchParams({
-      ...{ id_token_hint: hint, state: "s", client_secret: "hush", client_assertion: "hush" },
-      ...{ access_token: "hush", csrf2: "hush" },
+      id_token_hint: hint,
+      state: "s",
+      client_secret: "hush",
+      client_assertion: "hush",
+      access_token: "hush",
+      csrf2: "hush",
     })
     const posted = await provider.send("/oidc/v1/end_session", { method: "POST", body })
     const to = new URL(posted.headers.get("location") ?? "", "https://id.example.com")
@@ -79,7 +83,8 @@ describe("end session", () => {
   ])("takes %s for the same address as %s", async (registered, sent) => {
     const { id } = await provider.addClient({ postLogoutRedirectUris: [registered] })
     const path = `/oidc/v1/endsession?${new URLSearchParams({
-      ...{ client_id: id, post_logout_redirect_uri: sent },
+      client_id: id,
+      post_logout_redirect_uri: sent,
     })}`
     const { response } = await browserOf(provider).go(path)
     expect(response.headers.get("location")).toBe(sent)
@@ -97,7 +102,8 @@ describe("end session", () => {
   ])("takes %s for another address than %s", async (registered, sent) => {
     const { id } = await provider.addClient({ postLogoutRedirectUris: [registered] })
     const path = `/oidc/v1/endsession?${new URLSearchParams({
-      ...{ client_id: id, post_logout_redirect_uri: sent },
+      client_id: id,
+      post_logout_redirect_uri: sent,
     })}`
     expect((await browserOf(provider).go(path)).response.status).toBe(400)
   })
@@ -137,7 +143,8 @@ describe("end session", () => {
     const asked = await leave({ client_id: client.id, post_logout_redirect_uri: signedOutUri })
     const { csrf = "" } = hiddenFields(asked.page)
     const posted = await provider.send(asked.path, {
-      ...{ method: "POST", headers: { cookie: browser.cookie() } },
+      method: "POST",
+      headers: { cookie: browser.cookie() },
       body: new URLSearchParams({ csrf }),
     })
     const next = posted.headers.get("location") ?? ""

@@ -77,7 +77,11 @@ async function begin(): Promise<Person> {
   const again = await refresh(client, first)
   const { jti } = claimsOf(String(signed.access_token))
   return {
-    ...{ orgId, projectId, userId, client, browser },
+    orgId,
+    projectId,
+    userId,
+    client,
+    browser,
     sessionId: String(claimsOf(String(signed.id_token)).sid),
     grantId: String(jti).split("-")[0] ?? "",
     tokens: {

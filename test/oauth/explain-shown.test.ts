@@ -222,7 +222,10 @@ describe("a DPoP proof", () => {
   const ask = async (dpop: string) => post("/oauth/v2/token", codeFields("x"), { dpop })
   const made = (claims: object, typ = "dpop+jwt") =>
     new SignJWT({
-      ...{ jti: `${Math.random()}`, htm: "POST", htu: `${issuer}/oauth/v2/token`, iat: seconds() },
+      jti: `${Math.random()}`,
+      htm: "POST",
+      htu: `${issuer}/oauth/v2/token`,
+      iat: seconds(),
       ...claims,
     })
       .setProtectedHeader({ typ, alg: "ES256", jwk: proofKey.jwk })
@@ -431,8 +434,9 @@ describe("what else a request may get wrong", () => {
   }
   const poll = (device_code: string) =>
     askToken(at.provider, {
-      ...{ grant_type: "urn:ietf:params:oauth:grant-type:device_code" },
-      ...{ client_id: tv.id, device_code },
+      grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+      client_id: tv.id,
+      device_code,
     })
   explains({
     "a grant type that nobody knows": [
@@ -442,7 +446,8 @@ describe("what else a request may get wrong", () => {
     "JSON where a form belongs": [
       () =>
         at.provider.send("/oauth/v2/token", {
-          ...{ method: "POST", body: JSON.stringify(codeFields("x")) },
+          method: "POST",
+          body: JSON.stringify(codeFields("x")),
           headers: { "content-type": "application/json" },
         }),
       {

@@ -147,7 +147,9 @@ describe("the token endpoint", () => {
     expect(back.get("error_description")).toContain("add it to the addresses of an API")
     expect(last()?.findings).toMatchObject([
       {
-        ...{ subject: "resource", received: resource, likelyCauseKey: "resource.unknown" },
+        subject: "resource",
+        received: resource,
+        likelyCauseKey: "resource.unknown",
         likelyCause: expect.stringContaining("under Resource URIs of the API"),
       },
     ])
@@ -291,7 +293,8 @@ describe("what was found of somebody else", () => {
     const access_token = String(answer.access_token)
     const other = await provider.addClient()
     await provider.send("/oauth/v2/revoke", {
-      ...{ method: "POST", body: new URLSearchParams({ token: access_token }) },
+      method: "POST",
+      body: new URLSearchParams({ token: access_token }),
       headers: { authorization: `Basic ${Buffer.from(basic).toString("base64")}` },
     })
     await post("/oidc/v1/userinfo", { access_token, client_id: other.id })
@@ -303,7 +306,7 @@ describe("what was found of somebody else", () => {
   test("is not looked for where nothing is kept", async () => {
     const request = new Request(`${issuer}/oauth/v2/token`)
     const form = async () => new URLSearchParams()
-    const asking = { ...{ cx: provider.cx(), request, form }, url: new URL(request.url) }
+    const asking = { cx: provider.cx(), request, form, url: new URL(request.url) }
     let times = 0
     const finding = () => {
       times++

@@ -98,8 +98,15 @@ describe("the Authorization header", () => {
   })
 
   test.each([
-    ...["Bearer\tTOKEN", "bearer \tTOKEN", "Bearer\u00a0TOKEN", 'Bearer "TOKEN"', "Bearer ,TOKEN"],
-    ...["Bearer token=TOKEN", "Bearer TOKEN;", "Bearer Bearer TOKEN", "Basic x, DPoP\tTOKEN"],
+    "Bearer\tTOKEN",
+    "bearer \tTOKEN",
+    "Bearer\u00a0TOKEN",
+    'Bearer "TOKEN"',
+    "Bearer ,TOKEN",
+    "Bearer token=TOKEN",
+    "Bearer TOKEN;",
+    "Bearer Bearer TOKEN",
+    "Basic x, DPoP\tTOKEN",
   ])("is refused where only some programs read the token of ours in it: %j", async (form) => {
     const { access } = await at.tokensOf("pat")
     const headers = { cookie: await at.passOf("olga") }

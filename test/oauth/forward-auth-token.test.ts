@@ -184,7 +184,8 @@ describe("a token that is not good here", () => {
     const [refusal, ...others] = noted().slice(0, noted().length - before)
     expect(others).toEqual([])
     expect(refusal).toMatchObject({
-      ...{ error: "invalid_token", clientId: at.tool.id },
+      error: "invalid_token",
+      clientId: at.tool.id,
       description: "the access token is for another application",
     })
   })
@@ -198,7 +199,8 @@ describe("a token that is not good here", () => {
   test("of a client that registered itself is refused", async () => {
     await letRegister(at.provider)
     const { answer } = await sendMetadata(at.provider, {
-      ...{ client_name: "Tool", redirect_uris: ["https://app.example.com/callback"] },
+      client_name: "Tool",
+      redirect_uris: ["https://app.example.com/callback"],
     })
     const id = String(answer.client_id)
     const appId = findClient(at.provider.cx(), id)?.appId ?? ""
@@ -220,8 +222,12 @@ describe("a token that is not good here", () => {
     const own = `urn:core:iam:org:project:id:${at.provider.projectId}:aud`
     const actor = await at.robotToken({ resource: `${resource} ${own}` })
     const fields = {
-      ...{ grant_type: exchangeGrant, subject_token: at.pat, subject_token_type: userIdType },
-      ...{ actor_token: actor, actor_token_type: typeOf("access_token"), resource },
+      grant_type: exchangeGrant,
+      subject_token: at.pat,
+      subject_token_type: userIdType,
+      actor_token: actor,
+      actor_token_type: typeOf("access_token"),
+      resource,
     }
     const { answer } = await askToken(at.provider, fields, `${gateway.id}:${gateway.secret}`)
     expect(answer.error_description).toBeUndefined()
@@ -382,7 +388,9 @@ describe("a token that is not good here", () => {
 
   const hostProof = ({ privateKey, jwk }: ProofKey, token: string, changes: object = {}) =>
     new SignJWT({
-      ...{ jti: crypto.randomUUID(), htm: "POST", htu: `https://${host}/api/pages` },
+      jti: crypto.randomUUID(),
+      htm: "POST",
+      htu: `https://${host}/api/pages`,
       iat: Math.floor(at.provider.clock.now() / 1000),
       ath: createHash("sha256").update(token).digest("base64url"),
       ...changes,

@@ -138,7 +138,9 @@ describe("a host behind a proxy that asks", () => {
     const boss = { kind: "user", userId: "boss", orgId: "other", clientId: "console" } as const
     await createOrganization(provider.cx(), "other", { name: "Other" })
     await createUser(provider.cx({ caller: boss }), "prepared", {
-      ...{ kind: "human", orgId: "other", userName: "prepared" },
+      kind: "human",
+      orgId: "other",
+      userName: "prepared",
       profile: { givenName: "C", familyName: "Eo" },
       email: { value: "ceo@corp.test", verified: true },
       password: await createPassword(password, { names: [] }),

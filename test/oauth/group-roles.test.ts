@@ -131,8 +131,11 @@ describe("a role of a group that a user is in through another group", () => {
     const forward = (cookie: string) =>
       provider.send(`/forward-auth/id.example.com/${proxied.id}`, {
         headers: {
-          ...{ accept: "text/html", cookie, "x-forwarded-method": "GET" },
-          ...{ "x-forwarded-host": host, "x-forwarded-uri": "/edit" },
+          accept: "text/html",
+          cookie,
+          "x-forwarded-method": "GET",
+          "x-forwarded-host": host,
+          "x-forwarded-uri": "/edit",
         },
       })
     const begun = await forward("")
@@ -145,8 +148,11 @@ describe("a role of a group that a user is in through another group", () => {
     const back = new URL((await browserOf(provider).signIn(to.pathname + to.search, "pat")).path)
     const done = await provider.send(`/forward-auth/id.example.com/${proxied.id}`, {
       headers: {
-        ...{ accept: "text/html", cookie: cookies(begun), "x-forwarded-method": "GET" },
-        ...{ "x-forwarded-host": host, "x-forwarded-uri": back.pathname + back.search },
+        accept: "text/html",
+        cookie: cookies(begun),
+        "x-forwarded-method": "GET",
+        "x-forwarded-host": host,
+        "x-forwarded-uri": back.pathname + back.search,
       },
     })
     expect((await forward(cookies(done))).status).toBe(200)
@@ -159,7 +165,7 @@ describe("a role of a group that a user is in through another group", () => {
 
   test("is a SAML attribute, until the membership ends", async () => {
     const state = {
-      ...{ projectId: "wiki" },
+      projectId: "wiki",
       saml: { attributes: { names: "short", roles: "groups", mappings: [] } },
     }
     const described = { userId: pat, state, user: {} }

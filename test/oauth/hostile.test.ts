@@ -96,7 +96,13 @@ function houseAround({ store, clock, secrets, cx }: Provider): App {
       void log.push(`${level} ${JSON.stringify(said)}`)
   const { ids, random } = cx()
   const services = {
-    ...{ store, clock, secrets, ids, random, systemUsers: [], notReady: () => undefined },
+    store,
+    clock,
+    secrets,
+    ids,
+    random,
+    systemUsers: [],
+    notReady: () => undefined,
     log: {
       ...Object.fromEntries(
         ["trace", "debug", "info", "warn", "warning", "error", "fatal"].map((level) => [
@@ -108,7 +114,9 @@ function houseAround({ store, clock, secrets, cx }: Provider): App {
     },
     isProxy: () => false,
     limits: () => ({
-      ...{ spend: () => undefined, refund: () => undefined, source: () => undefined },
+      spend: () => undefined,
+      refund: () => undefined,
+      source: () => undefined,
       pace: () => async () => undefined,
     }),
     call: (instance: string, name: string) => cx({ instance, caller: { kind: "system", name } }),
@@ -163,7 +171,8 @@ async function material(): Promise<Material & { readonly secrets: readonly strin
     answer: [new URL(posted).searchParams.get("answer") ?? ""],
   }
   const client = ({ id, secret }: Pick<NewClient, "id" | "secret">, uri = redirectUri) => ({
-    ...{ id, secret },
+    id,
+    secret,
     redirectUri: uri,
   })
   return {
@@ -321,8 +330,14 @@ const largerBytes: Readonly<Record<string, number>> = {
 
 const form = "application/x-www-form-urlencoded"
 test.each([
-  ...[...Object.values(oauthPaths), ...Object.values(loginPaths), ...Object.values(samlPaths)],
-  ...["/idps/1/saml/acs", "/idps/1/saml/slo", "/setup", "/", "/nowhere"],
+  ...Object.values(oauthPaths),
+  ...Object.values(loginPaths),
+  ...Object.values(samlPaths),
+  "/idps/1/saml/acs",
+  "/idps/1/saml/slo",
+  "/setup",
+  "/",
+  "/nowhere",
 ])("no stranger is listened to for long at %s", async (path) => {
   for (const type of [form, "application/json", "text/plain"]) {
     const { init, sent } = endless(type)
@@ -371,7 +386,9 @@ test.each(sent.map((row) => [`${row.decoder}, ${row.what}, by ${row.as}`, row] a
       host: new URL(issuer).host,
     }
     const request = new Request(new URL(path.replace("$client", web.id), issuer), {
-      ...{ method: body === undefined ? "GET" : "POST", redirect: "manual", headers },
+      method: body === undefined ? "GET" : "POST",
+      redirect: "manual",
+      headers,
       ...(body !== undefined && { body }),
     })
     let said = ""

@@ -222,8 +222,10 @@ describe("the scopes groups and roles", () => {
     const id = decodeJwt(String(asked.id_token))
     const said = await userinfo(asked.access_token)
     expect([id.groups, id.roles, said.groups, said.roles]).toEqual([
-      ...[["editor"], undefined],
-      ...[undefined, ["editor"]],
+      ["editor"],
+      undefined,
+      undefined,
+      ["editor"],
     ])
   })
 })
@@ -268,8 +270,12 @@ describe("the profile in ID tokens", () => {
     const profiled = await provider.addClient({ idTokenUserinfoAssertion: true })
     const claims = decodeJwt(await idTokenOf(profiled))
     expect(claims).toMatchObject({
-      ...{ name: "Olga Owner", given_name: "Olga", family_name: "Owner" },
-      ...{ preferred_username: "olga", email: "olga@example.com", email_verified: true },
+      name: "Olga Owner",
+      given_name: "Olga",
+      family_name: "Owner",
+      preferred_username: "olga",
+      email: "olga@example.com",
+      email_verified: true,
     })
     for (const name of ["nickname", "picture", "gender", "phone_number", "groups", "roles"]) {
       expect(claims).not.toHaveProperty(name)

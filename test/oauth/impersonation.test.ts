@@ -27,7 +27,9 @@ describe("impersonation", () => {
 
   const allow = (enableImpersonation: boolean) =>
     setSecurity(at.provider.cx(), "i1", {
-      ...{ enableIframeEmbedding: false, allowedOrigins: [], enableImpersonation },
+      enableIframeEmbedding: false,
+      allowedOrigins: [],
+      enableImpersonation,
     })
   const give = (id: string, target: member.Target, role: string) => {
     const cx = at.provider.cx()
@@ -47,7 +49,9 @@ describe("impersonation", () => {
     return robot
   }
   const acting = (token: string, fields: Fields = {}) => ({
-    ...{ actor_token: token, actor_token_type: accessToken, subject_token_type: userIdType },
+    actor_token: token,
+    actor_token_type: accessToken,
+    subject_token_type: userIdType,
     ...fields,
   })
 

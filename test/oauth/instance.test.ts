@@ -54,7 +54,13 @@ const side = async (instance: string): Promise<Side> => {
     new URL(authorizePath(tv.id), issuer).search.slice(1),
   )
   return {
-    ...{ provider, client, browser, token, jwt, tv, refresh },
+    provider,
+    client,
+    browser,
+    token,
+    jwt,
+    tv,
+    refresh,
     code: await codeOf(client.id),
     deviceCode: String(device.device_code),
     requestUri: String(pushed.request_uri),

@@ -41,7 +41,8 @@ beforeAll(async () => {
   web = await provider.addClient({ grantTypes: [...grantTypes] })
   jwt = await provider.addClient({ tokenType: "jwt" })
   tv = await provider.addClient({
-    ...{ appType: "native", authMethod: "none" },
+    appType: "native",
+    authMethod: "none",
     grantTypes: ["authorization_code", "device_code"],
   })
   browser = await signedIn(provider, web)
@@ -226,7 +227,8 @@ const kinds: Readonly<Record<string, Kind>> = {
     isTaken: async (deviceAuthorizationId) => {
       const decision = { case: "session", value: { sessionId: "1", sessionToken: "none" } }
       const decided = page("oidc.v2.OIDCService/AuthorizeOrDenyDeviceAuthorization", {
-        ...{ deviceAuthorizationId, decision },
+        deviceAuthorizationId,
+        decision,
       })
       // A device that is there is decided on by a session, and this is none.
       return (await decided.catch(({ id }) => id)) === "session.token_wrong"
@@ -268,8 +270,10 @@ const kinds: Readonly<Record<string, Kind>> = {
 const asProxy = (target: string, cookie: string, at = "") =>
   provider.send(`/forward-auth/id.example.com/${wiki.id}${at}`, {
     headers: {
-      ...{ accept: "text/html", cookie },
-      ...{ "x-forwarded-host": "wiki.example.com", "x-forwarded-uri": target },
+      accept: "text/html",
+      cookie,
+      "x-forwarded-host": "wiki.example.com",
+      "x-forwarded-uri": target,
     },
   })
 

@@ -31,7 +31,9 @@ beforeAll(async () => {
 afterAll(() => provider.close())
 
 const described = {
-  ...{ client_name: "Desk", redirect_uris: [redirectUri], response_types: ["code"] },
+  client_name: "Desk",
+  redirect_uris: [redirectUri],
+  response_types: ["code"],
   grant_types: ["authorization_code", "refresh_token"],
   token_endpoint_auth_method: "none",
 }

@@ -72,7 +72,10 @@ const idTokens: readonly Row[] = [
       const id = await provider.addPerson("gone")
       await removeUser(provider.cx(), id)
       const again = createUser(provider.cx(), id, {
-        ...{ kind: "machine", name: "Heir", accessTokenType: "bearer", userName: "heir" },
+        kind: "machine",
+        name: "Heir",
+        accessTokenType: "bearer",
+        userName: "heir",
         orgId: provider.setup.orgId,
       })
       await expect(again).rejects.toThrow()

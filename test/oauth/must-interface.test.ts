@@ -45,7 +45,9 @@ const rows: readonly Row[] = [
       const { orgId } = provider.setup
       // Nothing is verified and there is no password: v2 knows no initial state.
       await createUser(cx, id, {
-        ...{ kind: "human", orgId, userName: "blank" },
+        kind: "human",
+        orgId,
+        userName: "blank",
         profile: { givenName: "Blank", familyName: "Page" },
         email: { value: "blank@example.org", verified: false },
       })

@@ -11,7 +11,8 @@ let tv: NewClient
 beforeAll(async () => {
   provider = await openProvider()
   tv = await provider.addClient({
-    ...{ appType: "native", authMethod: "none" },
+    appType: "native",
+    authMethod: "none",
     grantTypes: ["device_code"],
   })
 })

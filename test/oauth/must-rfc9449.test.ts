@@ -36,7 +36,9 @@ async function newKey(): Promise<Key> {
 function proofOf(by: Key, path: string, bound?: string): Promise<string> {
   const ath = bound && createHash("sha256").update(bound).digest("base64url")
   const claims = {
-    ...{ jti: randomUUID(), htm: bound ? "GET" : "POST", htu: issuer + path },
+    jti: randomUUID(),
+    htm: bound ? "GET" : "POST",
+    htu: issuer + path,
     iat: Math.floor(provider.clock.now() / 1000),
     ...(ath && { ath }),
   }

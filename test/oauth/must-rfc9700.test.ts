@@ -134,9 +134,12 @@ const practice: readonly Row[] = [
     "§4.13 what a proxy adds is believed only of a proxy that is named",
     async () => {
       const headers = {
-        ...{ "x-forwarded-host": "evil.example", "x-forwarded-proto": "http" },
-        ...{ forwarded: "host=evil.example;proto=http", "x-forwarded-for": "127.0.0.1" },
-        ...{ "x-real-ip": "127.0.0.1", "x-original-url": "/setup" },
+        "x-forwarded-host": "evil.example",
+        "x-forwarded-proto": "http",
+        forwarded: "host=evil.example;proto=http",
+        "x-forwarded-for": "127.0.0.1",
+        "x-real-ip": "127.0.0.1",
+        "x-original-url": "/setup",
       }
       const path = "/.well-known/openid-configuration"
       const plain = await (await provider.send(path)).text()

@@ -64,15 +64,17 @@ const rows: readonly Row[] = [
     "§3 an address is compared exactly",
     async () => {
       const spellings = [
-        ...[
-          `${signedOutUri}?`,
-          `${signedOutUri}#x`,
-          signedOutUri.toUpperCase(),
-          `${signedOutUri}/`,
-        ],
-        ...[signedOutUri.replace("bye", "b%79e"), signedOutUri.replace("https", "http")],
-        ...[signedOutUri.replace(".com", ".com:443"), signedOutUri.replace("//", "//x@")],
-        ...[`${signedOutUri} `, ` ${signedOutUri}`, `${signedOutUri}\u0000`],
+        `${signedOutUri}?`,
+        `${signedOutUri}#x`,
+        signedOutUri.toUpperCase(),
+        `${signedOutUri}/`,
+        signedOutUri.replace("bye", "b%79e"),
+        signedOutUri.replace("https", "http"),
+        signedOutUri.replace(".com", ".com:443"),
+        signedOutUri.replace("//", "//x@"),
+        `${signedOutUri} `,
+        ` ${signedOutUri}`,
+        `${signedOutUri}\u0000`,
       ]
       for (const post_logout_redirect_uri of spellings) {
         const end = await leave({ id_token_hint: hint, post_logout_redirect_uri })

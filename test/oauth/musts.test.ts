@@ -33,13 +33,34 @@ describe("what the specifications demand", () => {
   })
 
   const documents = [
-    ...["6749", "6750", "7009", "7521", "7523", "7636", "7662", "8252", "8414", "8628", "8693"],
-    ...["8707", "9068", "9101", "9126", "9207", "9449", "9700"],
+    "6749",
+    "6750",
+    "7009",
+    "7521",
+    "7523",
+    "7636",
+    "7662",
+    "8252",
+    "8414",
+    "8628",
+    "8693",
+    "8707",
+    "9068",
+    "9101",
+    "9126",
+    "9207",
+    "9449",
+    "9700",
   ].map((number) => `RFC ${number}`)
   const openid = [
-    ...["OpenID Connect Core", "OpenID Connect Discovery", "RP-Initiated Logout"],
-    ...["Back-Channel Logout", "Front-Channel Logout", "Multiple Response Types"],
-    ...["Form Post Response Mode", "interface"],
+    "OpenID Connect Core",
+    "OpenID Connect Discovery",
+    "RP-Initiated Logout",
+    "Back-Channel Logout",
+    "Front-Channel Logout",
+    "Multiple Response Types",
+    "Form Post Response Mode",
+    "interface",
   ]
 
   test("comes from every document that is claimed", () => {
@@ -103,7 +124,13 @@ describe("the check", () => {
       })`
     const [source] = await parse(new Map([["a.test.ts", text]]))
     expect([...titlesOf(source as Source)].sort()).toEqual([
-      ...["a key", "a module", "a name", "a row", "alone", "another", "in all of %s"],
+      "a key",
+      "a module",
+      "a name",
+      "a row",
+      "alone",
+      "another",
+      "in all of %s",
       "under a condition",
     ])
   })

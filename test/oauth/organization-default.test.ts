@@ -76,7 +76,9 @@ describe("PKCE of an application", () => {
 
   test("a request that is answered without a code needs none", async () => {
     const client = await provider.addClient({
-      ...{ pkce: "required", grantTypes: ["implicit"], responseTypes: ["id_token"] },
+      pkce: "required",
+      grantTypes: ["implicit"],
+      responseTypes: ["id_token"],
     })
     expect(await withoutPkce(client, { response_type: "id_token" })).toBe("sign-in")
   })
@@ -125,13 +127,17 @@ describe("refresh tokens of an organization's applications", () => {
     const before = lifetimesOf(provider.cx(), client.id)
     await setDefaults(rules)
     expect(lifetimesOf(provider.cx(), client.id)).toEqual({
-      ...{ ...before, refreshIdle: 60, refreshAbsolute: 600, refreshGrace: 0 },
+      ...before,
+      refreshIdle: 60,
+      refreshAbsolute: 600,
+      refreshGrace: 0,
     })
     await changeApplication(provider.cx(), client.appId, {
       oidc: { tokens: { refreshTokenGrace: 30 } },
     })
     expect(lifetimesOf(provider.cx(), client.id)).toMatchObject({
-      ...{ refreshIdle: 60, refreshGrace: 30 },
+      refreshIdle: 60,
+      refreshGrace: 30,
     })
   })
 

@@ -172,7 +172,9 @@ describe("the limit of an address", () => {
     expect(spent.splice(0)).toEqual(["+request"])
     await browserOf({ send }).signIn(pathFor(open, uri))
     expect(spent.filter((each) => each.endsWith("request"))).toEqual([
-      ...["+request", "-request", "-request"],
+      "+request",
+      "-request",
+      "-request",
     ])
   })
 })

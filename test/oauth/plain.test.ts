@@ -75,7 +75,8 @@ const refresh = (client: Client, token: unknown, fields: Record<string, string> 
   askToken(
     provider,
     {
-      ...{ grant_type: "refresh_token", refresh_token: String(token) },
+      grant_type: "refresh_token",
+      refresh_token: String(token),
       ...(client.secret === "" && { client_id: client.id }),
       ...fields,
     },
@@ -224,7 +225,9 @@ describe("plain OAuth 2.0", () => {
       "with the switch",
       () =>
         provider.addClient({
-          ...{ plainOauth: true, grantTypes: ["device_code"], authMethod: "none" },
+          plainOauth: true,
+          grantTypes: ["device_code"],
+          authMethod: "none",
           tokenType: "jwt",
         }),
     ],
@@ -247,7 +250,8 @@ describe("plain OAuth 2.0", () => {
     const browser = browserOf(provider)
     const named = await browser.post(await browser.go("/device"), { userCode })
     const signed = await browser.post(await browser.post(named, { loginName: "olga" }), {
-      ...{ loginName: "olga", password },
+      loginName: "olga",
+      password,
     })
     expect(signed.page).not.toContain("manage this Latchkey")
     await browser.post(signed, { answer: "allow" })

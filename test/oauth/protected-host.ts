@@ -48,7 +48,8 @@ export async function openProtectedHost() {
   await addRoles(cx, "wiki", [{ key: "editor", displayName: "Editor" }])
   const client = await provider.addClient({ redirectUris: [callback], accessRules: rules }, "wiki")
   await createApplication(cx, "wiki-api", {
-    ...{ projectId: "wiki", name: "API" },
+    projectId: "wiki",
+    name: "API",
     config: { kind: "api", api: { authMethod: "basic", resources: [resource] } },
   })
   /** Where proxies ask that have settings from before access tokens. */

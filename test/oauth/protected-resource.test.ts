@@ -24,7 +24,9 @@ test("our own interface says who lets people in (RFC 9728 §3.2)", async () => {
   const answer = await provider.send(path)
   expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([200, "*"])
   expect(await answer.json()).toMatchObject({
-    ...{ resource: issuer, authorization_servers: [issuer], bearer_methods_supported: ["header"] },
+    resource: issuer,
+    authorization_servers: [issuer],
+    bearer_methods_supported: ["header"],
     scopes_supported: expect.arrayContaining(["openid"]),
   })
 })

@@ -121,7 +121,8 @@ describe("a refresh token", () => {
 
   test("works for a client without a secret", async () => {
     const native = await provider.addClient({
-      ...{ appType: "native", authMethod: "none" },
+      appType: "native",
+      authMethod: "none",
       grantTypes: ["authorization_code", "refresh_token"],
     })
     const { token } = await begin(native)
@@ -212,7 +213,8 @@ describe("the scope of a refresh (RFC 6749 §6)", () => {
     const projectId = cx.ids.next()
     await project.createProject(cx, projectId, { orgId: provider.setup.orgId, name: "Another" })
     const jwt = await provider.addClient({
-      ...{ tokenType: "jwt", grantTypes: ["authorization_code", "refresh_token"] },
+      tokenType: "jwt",
+      grantTypes: ["authorization_code", "refresh_token"],
     })
     const named = `openid offline_access urn:core:iam:org:project:id:${projectId}:aud`
     const { token } = await begin(jwt, { scope: named })

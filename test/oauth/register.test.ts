@@ -445,7 +445,8 @@ describe("an application that registered itself", () => {
       expect((await register({ ...web, ...method, jwks: { keys } })).status).toBe(400)
     }
     const { answer } = await register({
-      ...{ ...web, ...method },
+      ...web,
+      ...method,
       jwks: { keys: [{ ...jwk, kid: "mine", alg: "ES256" }] },
     })
     const id = String(answer.client_id)

@@ -387,7 +387,8 @@ describe("removing the access of a client", () => {
     await disconnect()
     expect(await userinfo()).toBe(401)
     const renewed = await askToken(provider, {
-      ...{ grant_type: "refresh_token", refresh_token: String(answer.refresh_token) },
+      grant_type: "refresh_token",
+      refresh_token: String(answer.refresh_token),
       client_id: String(registered.client_id),
     })
     expect(renewed.answer.error).toBe("invalid_grant")

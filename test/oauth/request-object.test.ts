@@ -276,8 +276,11 @@ describe("a request object is refused", () => {
     const keyed = await provider.addClient({ authMethod: "private_key_jwt" })
     const key = await addKeyTo(provider, keyed.appId)
     const body = new URLSearchParams({
-      ...{ grant_type: "authorization_code", code: "x", redirect_uri: redirectUri },
-      ...{ client_assertion_type, client_assertion: await objectOf(key) },
+      grant_type: "authorization_code",
+      code: "x",
+      redirect_uri: redirectUri,
+      client_assertion_type,
+      client_assertion: await objectOf(key),
     })
     const response = await provider.send("/oauth/v2/token", { method: "POST", body })
     expect(await response.json()).toHaveProperty("error", "invalid_client")

@@ -44,7 +44,8 @@ const log = (name: string) => ({
 
 test("a script of the organization of the project sets the list of a scope, once", async () => {
   expect(await told(client.id, ["wheel", "other"])).toEqual({
-    ...{ sub: pat, groups: ["wheel"] },
+    sub: pat,
+    groups: ["wheel"],
     ...log("f1"),
   })
 })

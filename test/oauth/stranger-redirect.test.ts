@@ -21,7 +21,8 @@ beforeAll(async () => {
   provider = await openProvider()
   await letRegister(provider)
   const { answer } = await sendMetadata(provider, {
-    ...{ client_name: "Prize", redirect_uris: [redirect_uri, "http://127.0.0.1:1/back"] },
+    client_name: "Prize",
+    redirect_uris: [redirect_uri, "http://127.0.0.1:1/back"],
     post_logout_redirect_uris: [bye],
   })
   id = String(answer.client_id)
@@ -69,7 +70,8 @@ describe("a refusal that would go to an application that registered itself", () 
       await framed({ prompt: "dance" }),
     ]) {
       expect([asked.response.status, asked.page.includes("Prize is not verified")]).toEqual([
-        ...[200, true],
+        200,
+        true,
       ])
     }
   })

@@ -191,7 +191,8 @@ describe("parameters without number", () => {
   test("are refused before anybody looks at them", async () => {
     expect((await sent(many(500))).error_description).toBe("grant_type is missing")
     expect(await sent(many(501))).toMatchObject({
-      ...{ error: "invalid_request", error_description: "there are too many parameters" },
+      error: "invalid_request",
+      error_description: "there are too many parameters",
     })
     const [, computedMs] = await worked(async () => {
       for (let times = 0; times < 20; times++) await sent(many(6000))

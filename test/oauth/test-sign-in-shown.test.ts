@@ -36,7 +36,9 @@ beforeAll(async () => {
   await provider.addPerson("pat")
   const id = provider.cx().ids.next()
   await createUser(provider.cx(), id, {
-    ...{ kind: "human", orgId: provider.setup.orgId, userName: "nina" },
+    kind: "human",
+    orgId: provider.setup.orgId,
+    userName: "nina",
     profile: { givenName: "Nina", familyName: "New" },
     email: { value: "nina@example.org", verified: false },
     password: await createPassword(password, { names: ["nina"] }),
@@ -93,7 +95,8 @@ describe("a test shows what the application would get", () => {
   async function received(client: NewClient, responseType: string): Promise<ClaimsByName> {
     const isCode = responseType === "code"
     const path = authorizePath(client.id, {
-      ...{ scope, response_type: responseType },
+      scope,
+      response_type: responseType,
       ...(!isCode && { code_challenge: undefined, code_challenge_method: undefined }),
     })
     const end = await browserOf(provider).signIn(path)
@@ -215,7 +218,8 @@ describe("a test shows what applications miss", () => {
 
   test("where the answer is an ID token alone", async () => {
     const usual = await missing("openid profile", {
-      ...{ grantTypes: ["implicit"], responseTypes: ["id_token"] },
+      grantTypes: ["implicit"],
+      responseTypes: ["id_token"],
     })
     expect(usual.Name).toEqual(["In the ID token", ""])
   })
@@ -234,7 +238,8 @@ describe("the page of a test", () => {
   test("is stored by no cache and shown in no frame, whatever the instance says", async () => {
     const embed = (enableIframeEmbedding: boolean) =>
       setSecurity(provider.cx(), "i1", {
-        ...{ enableIframeEmbedding, allowedOrigins: ["https://portal.example.com"] },
+        enableIframeEmbedding,
+        allowedOrigins: ["https://portal.example.com"],
         enableImpersonation: false,
       })
     await embed(true)

@@ -280,7 +280,9 @@ describe("an exchange is refused", () => {
     const { access } = await at.signIn()
     expect((await at.exchange(access, {}, at.web)).answer.error).toBe("unauthorized_client")
     const native = await at.provider.addClient({
-      ...{ appType: "native", authMethod: "none", grantTypes: ["token_exchange"] },
+      appType: "native",
+      authMethod: "none",
+      grantTypes: ["token_exchange"],
     })
     const fields = {
       grant_type: exchangeGrant,

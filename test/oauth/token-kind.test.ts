@@ -199,11 +199,10 @@ options = {"verify_exp": False, "verify_iat": False, "verify_nbf": False}
 print(jwt.decode(given["token"], key.key, algorithms=["RS256"], audience=given["aud"],
   issuer=given["iss"], options=options)["sub"])`
     const input = JSON.stringify({
-      ...{
-        token: await tokenOf("JWT", "access_token"),
-        jwks: { keys: publicKeys(provider.cx()) },
-      },
-      ...{ aud: clients.JWT.id, iss: issuer },
+      token: await tokenOf("JWT", "access_token"),
+      jwks: { keys: publicKeys(provider.cx()) },
+      aud: clients.JWT.id,
+      iss: issuer,
     })
     const printed = execFileSync("/usr/bin/python3", ["-c", program], { input }).toString()
     expect(printed.trim()).toBe(provider.setup.ownerId)
@@ -219,7 +218,8 @@ print(jwt.decode(given["token"], key.key, algorithms=["RS256"], audience=given["
     const plain = await addMachine(provider, "jwt")
     const { answer: other } = await askToken(provider, await plain.fields({}, "openid"))
     expect(decodeProtectedHeader(String(other.access_token))).toMatchObject({
-      ...{ typ: "at+jwt", alg: "ES256" },
+      typ: "at+jwt",
+      alg: "ES256",
     })
     await expect(addMachine(provider, "jwt", { jwtAlgorithm: "RS512" })).rejects.toMatchObject({
       id: "web_key.none_active",

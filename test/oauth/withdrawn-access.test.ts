@@ -34,7 +34,8 @@ test("nodes of an older version keep consents from being remembered only", async
   expect((await browser.go(authorizePath(clientId))).path).toContain("/ui/login/consent")
 
   const implicit = await provider.addClient({
-    ...{ responseTypes: ["id_token_token"], grantTypes: ["implicit"] },
+    responseTypes: ["id_token_token"],
+    grantTypes: ["implicit"],
   })
   await browser.go(authorizePath(implicit.id, { response_type: "id_token token" }))
   expect(connectedApps(provider.cx(), userId)).toMatchObject([{ appId: implicit.appId }])

@@ -7,7 +7,8 @@ const max = 10
 let server: ReturnType<typeof Bun.serve>
 beforeAll(() => {
   server = Bun.serve({
-    ...{ port: 0, hostname: "127.0.0.1" },
+    port: 0,
+    hostname: "127.0.0.1",
     fetch: async (request) => {
       const bytes = await bytesWithin(request, max)
       return new Response(`read ${bytes && Buffer.from(bytes).toString()}`)

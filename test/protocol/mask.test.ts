@@ -26,7 +26,10 @@ describe("what an update changes", () => {
 
   test("is laid over what is stored, and takes no secret that the mask does not name", () => {
     const request = create(UpdateAppleProviderRequestSchema, {
-      ...{ id: "i1", name: "Apple", teamId: "new", privateKey: new Uint8Array([1]) },
+      id: "i1",
+      name: "Apple",
+      teamId: "new",
+      privateKey: new Uint8Array([1]),
       updateMask: { paths: ["name"] },
     })
     const stored = { name: "old", teamId: "old", privateKey: new Uint8Array() }

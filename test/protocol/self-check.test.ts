@@ -18,7 +18,9 @@ const rows = purposes.map((purpose) => ({
 }))
 const clock = manualClock(1_795_000_000_000)
 const services = {
-  ...{ clock, ids: idsOf(clock), isProxy: () => false },
+  clock,
+  ids: idsOf(clock),
+  isProxy: () => false,
   secrets: secretsOf(systemRandom, master, rows),
 }
 const id = selfCheckId("7")

@@ -31,7 +31,8 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
     beforeAll(async () => {
       const losesFolder = (round: number) => round % 2 === 1
       outcome = await killLoop(join(folder.path, "killed"), rounds, {
-        ...{ settings: await settings(), losesFolder },
+        settings: await settings(),
+        losesFolder,
       })
     })
 
@@ -66,7 +67,9 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
     expect((await run(["serve", "--data", house.data])).output).toMatch(/a log that is in Postgre/)
     const { port } = new URL(client.url)
     const node = await start({
-      ...{ data: house.data, port: Number(port), args: ["--database", url] },
+      data: house.data,
+      port: Number(port),
+      args: ["--database", url],
     })
     expect(await kept()).toBe("Kept")
     await call(client, "project.UpdateProject", { projectId, name: "Changed" })

@@ -58,7 +58,8 @@ describe(`refreshed at ${rounds} kills (R-01)`, () => {
       const working = chains.map((chain) => rotate(chain, refresh, complaints))
       const each = round + 2
       await until(() => chains.every(({ tokens }) => tokens.length >= each), {
-        ...{ what: "a new token in each chain", limitMs: 30_000 },
+        what: "a new token in each chain",
+        limitMs: 30_000,
       })
       await pause(Math.random() * 450, "the kill must come at any moment, which is what is tested")
       await server.stop("SIGKILL")

@@ -143,7 +143,8 @@ describe.runIf(mayMount)("on a full disk", () => {
       const made = await fetch(`${url}/core.org.v2.OrganizationService/AddOrganization`, {
         method: "POST",
         headers: {
-          ...{ ...headers, "content-type": "application/json" },
+          ...headers,
+          "content-type": "application/json",
           authorization: `Bearer ${access_token}`,
         },
         body: JSON.stringify({ name }),

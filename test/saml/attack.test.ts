@@ -133,7 +133,7 @@ describe("signatures", () => {
     for (const at of [1, 2, 3, 4, 5]) expect(await statusOf(signedBy(request(`_r${at}`)))).toBe(303)
     const wrong = signedBy(request(), { by: other })
     expect([await statusOf(wrong), await statusOf(wrong), await statusOf(wrong)]).toEqual([
-      ...[400, 400, 400],
+      400, 400, 400,
     ])
     expect(await statusOf(signedBy(request()))).toBe(429)
   })
@@ -142,7 +142,9 @@ describe("signatures", () => {
     const many = "https://many.example.com"
     const descriptors = [other, other, key].map(({ certificate }) => certificate)
     await addServiceProvider(provider, {
-      ...{ entityId: many, signing: descriptors.join(joint), signsRequests: true },
+      entityId: many,
+      signing: descriptors.join(joint),
+      signsRequests: true,
     })
     const signed = signedBy(authnRequest({ entityId: many, attributes: { ID: "_m" } }))
     expect(await isBelieved(signed)).toBe(true)

@@ -71,8 +71,12 @@ describe("the attributes that every assertion has", () => {
   test("have our short names where nothing else is set", async () => {
     const { attributes } = await told()
     expect(attributes).toEqual({
-      ...{ Email: "pat@example.org", SurName: "Person", FirstName: "Pat" },
-      ...{ FullName: "Pat Person", UserName: "pat", UserID: patId },
+      Email: "pat@example.org",
+      SurName: "Person",
+      FirstName: "Pat",
+      FullName: "Pat Person",
+      UserName: "pat",
+      UserID: patId,
     })
   })
 
@@ -154,7 +158,10 @@ describe("a mapping", () => {
     })
     const { attributes, xml } = await told()
     expect(attributes).toMatchObject({
-      ...{ uid: "pat", Email: "nobody@example.com", badge: "B-17 <é>", org: "Example" },
+      uid: "pat",
+      Email: "nobody@example.com",
+      badge: "B-17 <é>",
+      org: "Example",
     })
     expect(attributes).not.toHaveProperty("absent")
     expect(xml).toContain(

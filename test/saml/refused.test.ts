@@ -38,7 +38,9 @@ test("a request that nobody is answered is shown to who has set the application 
   await ask({ AssertionConsumerServiceURL: "https://other.example.com/acs" })
   expect(refusals()).toMatchObject([
     {
-      ...{ endpoint: "/saml/v2/SSO", error: "saml.refused", clientId: spId },
+      endpoint: "/saml/v2/SSO",
+      error: "saml.refused",
+      clientId: spId,
       application: { id: appId, name: "Example SP" },
       description: expect.stringContaining("AssertionConsumerServiceURL"),
     },

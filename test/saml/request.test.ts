@@ -186,7 +186,9 @@ describe("who signs in", () => {
 
   test("is not known by an address that nobody has verified", async () => {
     await createUser(provider.cx(), provider.cx().ids.next(), {
-      ...{ kind: "human", orgId: provider.setup.orgId, userName: "quinn" },
+      kind: "human",
+      orgId: provider.setup.orgId,
+      userName: "quinn",
       profile: { givenName: "Quinn", familyName: "Quick" },
       email: { value: "olga@example.com", verified: false },
       password: await createPassword(password, { names: ["quinn"] }),

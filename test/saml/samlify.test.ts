@@ -35,15 +35,20 @@ const statement =
 function peerWith({ certificate, privatePem }: ProviderKey, more: object = {}) {
   const { context } = samlify.SamlLib.defaultLoginResponseTemplate
   return samlify.IdentityProvider({
-    ...{ entityID: idpEntity, privateKey: privatePem, signingCert: pemOf(certificate) },
-    ...{ wantAuthnRequestsSigned: true, nameIDFormat: [persistent] },
+    entityID: idpEntity,
+    privateKey: privatePem,
+    signingCert: pemOf(certificate),
+    wantAuthnRequestsSigned: true,
+    nameIDFormat: [persistent],
     singleSignOnService: [{ Binding: redirect, Location: `${origin}/sso` }],
     singleLogoutService: [{ Binding: redirect, Location: `${origin}/slo` }],
     loginResponseTemplate: {
       // Its own statement is that nobody signed in by anything.
       context: context.replace("{AuthnStatement}", statement),
       attributes: names.map((name) => ({
-        ...{ name, valueTag: name, valueXsiType: "xs:string" },
+        name,
+        valueTag: name,
+        valueXsiType: "xs:string",
         nameFormat: "urn:oasis:names:tc:SAML:2.0:attrname-format:basic",
       })),
     },
@@ -80,15 +85,26 @@ async function answered(peer: Peer, url: string, name: string, more: object = {}
 function said(asked: Asked, name: string) {
   const time = (late: number) => new Date(provider.clock.now() + late).toISOString()
   return {
-    ...{ ID: "_response", AssertionID: "_assertion", Issuer: idpEntity, IssueInstant: time(0) },
-    ...{ Destination: asked.acs, AssertionConsumerServiceURL: asked.acs, EntityID: asked.issuer },
-    ...{ SubjectRecipient: asked.acs, Audience: asked.issuer, InResponseTo: asked.id },
-    ...{ NameIDFormat: persistent, NameID: `${name}-id` },
-    ...{ ConditionsNotBefore: time(-1000), ConditionsNotOnOrAfter: time(60_000) },
+    ID: "_response",
+    AssertionID: "_assertion",
+    Issuer: idpEntity,
+    IssueInstant: time(0),
+    Destination: asked.acs,
+    AssertionConsumerServiceURL: asked.acs,
+    EntityID: asked.issuer,
+    SubjectRecipient: asked.acs,
+    Audience: asked.issuer,
+    InResponseTo: asked.id,
+    NameIDFormat: persistent,
+    NameID: `${name}-id`,
+    ConditionsNotBefore: time(-1000),
+    ConditionsNotOnOrAfter: time(60_000),
     SubjectConfirmationDataNotOnOrAfter: time(60_000),
     StatusCode: "urn:oasis:names:tc:SAML:2.0:status:Success",
-    ...{ attrEmail: `${name}@example.com`, attrUserName: name },
-    ...{ attrFirstName: "Ada", attrSurName: "Lovelace" },
+    attrEmail: `${name}@example.com`,
+    attrUserName: name,
+    attrFirstName: "Ada",
+    attrSurName: "Lovelace",
   }
 }
 

@@ -20,10 +20,14 @@ export type ProviderKey = {
 export async function createKey(): Promise<ProviderKey> {
   const now = Date.now()
   const { certificate, privateKey } = await createCertified(systemRandom, {
-    ...{ name: "sp.example.com", from: now - 60_000, to: now + 86_400_000 },
+    name: "sp.example.com",
+    from: now - 60_000,
+    to: now + 86_400_000,
   })
   const key = createPrivateKey({
-    ...{ key: Buffer.from(privateKey, "base64"), format: "der", type: "pkcs8" },
+    key: Buffer.from(privateKey, "base64"),
+    format: "der",
+    type: "pkcs8",
   })
   return { certificate, privatePem: key.export({ format: "pem", type: "pkcs8" }).toString() }
 }
@@ -111,10 +115,18 @@ export async function nodeSaml(
 ): Promise<SAML> {
   const idpCert = await (await provider.send("/saml/v2/certificate")).text()
   return new SAML({
-    ...{ callbackUrl: acsUrl, entryPoint: `${issuer}/saml/v2/SSO`, issuer: spId, idpCert },
-    ...{ audience: spId, idpIssuer: idpId, wantAuthnResponseSigned: true },
-    ...{ wantAssertionsSigned: true, acceptedClockSkewMs: 5000, identifierFormat: null },
-    ...{ logoutUrl: `${issuer}/saml/v2/SLO`, disableRequestedAuthnContext: true },
+    callbackUrl: acsUrl,
+    entryPoint: `${issuer}/saml/v2/SSO`,
+    issuer: spId,
+    idpCert,
+    audience: spId,
+    idpIssuer: idpId,
+    wantAuthnResponseSigned: true,
+    wantAssertionsSigned: true,
+    acceptedClockSkewMs: 5000,
+    identifierFormat: null,
+    logoutUrl: `${issuer}/saml/v2/SLO`,
+    disableRequestedAuthnContext: true,
     ...changes,
   })
 }

@@ -31,7 +31,9 @@ beforeAll(async () => {
     const described = { entityId, signing: key.certificate }
     await addServiceProvider(provider, { ...described, logout: entityId === mute ? "" : logout })
     const sp = await nodeSaml(provider, {
-      ...{ issuer: entityId, audience: entityId, privateKey: key.privatePem },
+      issuer: entityId,
+      audience: entityId,
+      privateKey: key.privatePem,
       ...({ signatureAlgorithm: "sha256", digestAlgorithm: "sha256" } as const),
     })
     peers.set(entityId, sp)

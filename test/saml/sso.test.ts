@@ -46,7 +46,9 @@ describe("a service provider that is not ours", () => {
     const boss = { kind: "user", userId: "boss", orgId: "other", clientId: "console" } as const
     await createOrganization(provider.cx(), "other", { name: "Other" })
     await createUser(provider.cx({ caller: boss }), "prepared", {
-      ...{ kind: "human", orgId: "other", userName: "prepared" },
+      kind: "human",
+      orgId: "other",
+      userName: "prepared",
       profile: { givenName: "C", familyName: "Eo" },
       email: { value: "ceo@corp.test", verified: true },
       password: await createPassword(password, { names: [] }),
@@ -81,7 +83,9 @@ describe("a service provider that is not ours", () => {
     const entityId = "https://signing.example.com"
     await addServiceProvider(provider, { entityId, signing: key.certificate, signsRequests: true })
     const signing = {
-      ...{ issuer: entityId, audience: entityId, privateKey: key.privatePem },
+      issuer: entityId,
+      audience: entityId,
+      privateKey: key.privatePem,
       ...({ signatureAlgorithm: "sha256", digestAlgorithm: "sha256" } as const),
     }
     const sp = await nodeSaml(provider, signing)
@@ -109,10 +113,14 @@ describe("a service provider that is not ours", () => {
     const entityId = `https://encrypted.example.com/${encryptionMethod?.split("#")[1] ?? ""}`
     const encryption = key.certificate
     await addServiceProvider(provider, {
-      ...{ entityId, encryption, ...(encryptionMethod && { encryptionMethod }) },
+      entityId,
+      encryption,
+      ...(encryptionMethod && { encryptionMethod }),
     })
     const sp = await nodeSaml(provider, {
-      ...{ issuer: entityId, audience: entityId, decryptionPvk: key.privatePem },
+      issuer: entityId,
+      audience: entityId,
+      decryptionPvk: key.privatePem,
     })
     const browser = browserOf(provider)
     const at = await browser.signIn(pathOf(await sp.getAuthorizeUrlAsync("", "", {})), "pat")

@@ -94,7 +94,8 @@ describe("a test of a sign-in by SAML", () => {
   test("stays on our pages where the application has a login page of its own", async () => {
     const entityId = "https://own.example.com/metadata"
     const app = await addServiceProvider(provider, {
-      ...{ entityId, loginAt: "https://login.example.com" },
+      entityId,
+      loginAt: "https://login.example.com",
     })
     expect(assertionOn(await tried({ app }))).toContain(entityId)
   })

@@ -33,8 +33,11 @@ async function createCurveKey(namedCurve: "P-256" | "P-384" | "P-521"): Promise<
   const signingAlgorithm = { name: "ECDSA", namedCurve, hash: "SHA-256" }
   const keys = await crypto.subtle.generateKey(signingAlgorithm, true, ["sign", "verify"])
   const certificate = await X509CertificateGenerator.createSelfSigned({
-    ...{ name: "CN=sp.example.com", keys, signingAlgorithm },
-    ...{ notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 86_400_000) },
+    name: "CN=sp.example.com",
+    keys,
+    signingAlgorithm,
+    notBefore: new Date(Date.now() - 60_000),
+    notAfter: new Date(Date.now() + 86_400_000),
   })
   const secret = Buffer.from(await crypto.subtle.exportKey("pkcs8", keys.privateKey))
   const lines = [
@@ -112,7 +115,10 @@ describe("a request that is signed in its address (SAML Bindings §3.4.4.1)", ()
 
   test.each(["sha256", "sha512"] as const)("by node-saml with %s is believed", async (hash) => {
     const sp = await nodeSaml(provider, {
-      ...{ issuer: rsaId, audience: rsaId, privateKey: rsa.privatePem, signatureAlgorithm: hash },
+      issuer: rsaId,
+      audience: rsaId,
+      privateKey: rsa.privatePem,
+      signatureAlgorithm: hash,
     })
     const path = pathOf(await sp.getAuthorizeUrlAsync("", "", {}))
     const at = await browserOf(provider).signIn(path, "pat")

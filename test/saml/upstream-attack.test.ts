@@ -179,7 +179,8 @@ describe("wrapping: what is signed stands elsewhere than what is read", () => {
       "XSW1: a response around the one that was signed",
       (asked) => {
         const signed = signedXml(responseFor(asked, now(), evilIn(asked, "_x")), {
-          ...{ by: key, of: "Response" },
+          by: key,
+          of: "Response",
         })
         const evil = responseFor(asked, now(), evilIn(asked)).replace('"_response"', '"_evil1"')
         return into(evil, into(signatureOf(signed), bare(signed), "</Signature>"), "<samlp:Status>")
@@ -189,7 +190,8 @@ describe("wrapping: what is signed stands elsewhere than what is read", () => {
       "XSW2: the signed response before the signature",
       (asked) => {
         const signed = signedXml(responseFor(asked, now(), evilIn(asked, "_x")), {
-          ...{ by: key, of: "Response" },
+          by: key,
+          of: "Response",
         })
         const evil = responseFor(asked, now(), evilIn(asked)).replace('"_response"', '"_evil1"')
         return into(evil, bare(signed) + signatureOf(signed), "<samlp:Status>")
@@ -412,7 +414,8 @@ describe("who brings it", () => {
     const asked = await askedFor(browser, client.id)
     for (const relayState of ["", "https://evil.example.com/", "1.abc"]) {
       const end = await bring(provider, browser, {
-        ...{ xml: good(asked), asked: { ...asked, relayState } },
+        xml: good(asked),
+        asked: { ...asked, relayState },
       })
       expect(end.response.status).toBe(400)
       expect(end.path).not.toContain("evil")

@@ -79,7 +79,8 @@ describe("administrators see the rule and both values:", () => {
       ...(["the recipient", "saml_confirmation", () => ({ recipient: elsewhere })] as const),
       {
         subject: "Recipient of the SubjectConfirmation",
-        ...{ received: elsewhere, expected: [ours("acs")] },
+        received: elsewhere,
+        expected: [ours("acs")],
       },
     ],
     [
@@ -92,7 +93,7 @@ describe("administrators see the rule and both values:", () => {
     ],
   ])("%s", async (_, rule, said, values) => {
     expect(await findingOf((asked) => good(asked, said()))).toMatchObject({
-      ...{ likelyCauseKey: `provider.${rule}` },
+      likelyCauseKey: `provider.${rule}`,
       ...values,
     })
   })
@@ -118,8 +119,10 @@ describe("administrators see the rule and both values:", () => {
 
   test("the status with which the provider has signed nobody in", async () => {
     expect(await findingOf((asked) => good(asked, { status: "NoPassive" }))).toMatchObject({
-      ...{ likelyCauseKey: "provider.saml_status", subject: "Status" },
-      ...{ received: ours("NoPassive"), expected: [ours("status:Success")] },
+      likelyCauseKey: "provider.saml_status",
+      subject: "Status",
+      received: ours("NoPassive"),
+      expected: [ours("status:Success")],
     })
   })
 })

@@ -176,7 +176,9 @@ describe("who signs out there", () => {
     const sent = await provider.send(`/idps/${idpId}/saml/slo`, { method: "POST", body })
     const next = sent.headers.get("location") ?? ""
     expect([sent.status, statusOf(id), next]).toEqual([
-      ...[303, "active", expect.stringContaining(`/idps/${idpId}/saml/slo?carried=`)],
+      303,
+      "active",
+      expect.stringContaining(`/idps/${idpId}/saml/slo?carried=`),
     ])
     // Whoever else opens it has no such session, and what is changed is nothing.
     expect(read(await newBrowser(provider).go(next), "SAMLResponse")).toContain("status:Success")

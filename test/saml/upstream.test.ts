@@ -56,7 +56,9 @@ describe("a response", () => {
     expect(answerOf(end)).toHaveProperty("code")
     const userId = findByLoginName(provider.cx(), `person${people}`) ?? ""
     expect(profile(provider.cx(), userId)).toMatchObject({
-      ...{ givenName: "Ada", familyName: "Lovelace", email: `person${people}@example.com` },
+      givenName: "Ada",
+      familyName: "Lovelace",
+      email: `person${people}@example.com`,
       emailVerified: false,
     })
     // The same person again.

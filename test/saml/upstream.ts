@@ -10,8 +10,11 @@ import { nowhere } from "../support/outside.ts"
 import { type Asked, askedBy, idpEntity } from "./identity-provider.ts"
 
 const options: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
-  ...{ isAutoUpdate: false, autoLinking: "email" },
+  isLinkingAllowed: true,
+  isCreationAllowed: true,
+  isAutoCreation: true,
+  isAutoUpdate: false,
+  autoLinking: "email",
 }
 
 /** How a provider of the tests is set up otherwise. */
@@ -35,9 +38,15 @@ export async function addSaml(
   const { id } = await addIdp(cx, undefined, {
     name: "Acme",
     settings: {
-      ...{ kind: "saml", entityId: idpEntity, metadataUrl, binding: "redirect" },
-      ...{ withSignedRequest: true, hash: "sha256", nameIdFormat: "persistent" },
-      ...{ transientAttribute: "", federatedLogout: false },
+      kind: "saml",
+      entityId: idpEntity,
+      metadataUrl,
+      binding: "redirect",
+      withSignedRequest: true,
+      hash: "sha256",
+      nameIdFormat: "persistent",
+      transientAttribute: "",
+      federatedLogout: false,
       anchor: anchorOf(await providerOf(metadata), metadataUrl, undefined),
       ...setting,
     },
@@ -54,10 +63,15 @@ export async function addOidc(provider: Provider, issuer: string): Promise<strin
   const { id } = await addIdp(provider.cx(), undefined, {
     name: "Acme OpenID",
     settings: {
-      ...{ kind: "oidc", issuer, clientId: "client", scopes: [] },
-      ...{ isIdTokenMapping: false, usePkce: true },
+      kind: "oidc",
+      issuer,
+      clientId: "client",
+      scopes: [],
+      isIdTokenMapping: false,
+      usePkce: true,
     },
-    ...{ options, secret: "secret" },
+    options,
+    secret: "secret",
   })
   await linkIdp(provider.cx(), undefined, id)
   return id

@@ -58,8 +58,11 @@ const furnished = lazily(async (): Promise<Furnished> => {
     publicUrl: `https://${host}`,
     organization: "Acme",
     owner: {
-      ...{ loginName: "olga", email: "olga@example.com" },
-      ...{ firstName: "Olga", lastName: "Owner", password: "Correct-horse-7" },
+      loginName: "olga",
+      email: "olga@example.com",
+      firstName: "Olga",
+      lastName: "Owner",
+      password: "Correct-horse-7",
     },
     serviceKey: undefined,
   })

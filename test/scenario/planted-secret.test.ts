@@ -33,7 +33,8 @@ beforeAll(async () => {
     return true
   })
   watching = {
-    ...{ logLevel: "trace", hooks: (log) => [callLog(log), meters.calls] },
+    logLevel: "trace",
+    hooks: (log) => [callLog(log), meters.calls],
     isBroken: () => isBroken,
   }
   house = await openHouse(undefined, watching)

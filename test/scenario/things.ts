@@ -308,7 +308,9 @@ const makers: Readonly<Record<string, Maker>> = {
       Location="${redirectUri}"/></SPSSODescriptor></EntityDescriptor>`,
     ).toString("base64")
     const { applicationId: appId } = await make(`${apps}/CreateApplication`, {
-      ...{ projectId, name: fresh("sp"), samlConfiguration: { metadataXml } },
+      projectId,
+      name: fresh("sp"),
+      samlConfiguration: { metadataXml },
     })
     const cx = house.within()
     const id = handedId(cx)

@@ -56,7 +56,8 @@ describe.runIf(needs("pebble"))("an authority that gives certificates", () => {
   beforeAll(async () => {
     const port = await freePort()
     plain = Bun.serve({
-      ...{ port, hostname: "127.0.0.1" },
+      port,
+      hostname: "127.0.0.1",
       fetch: (request) => answeredPlain(challenges, request) ?? new Response(null, { status: 421 }),
     })
     pebble = await startPebble({ httpPort: port })
@@ -71,11 +72,15 @@ describe.runIf(needs("pebble"))("an authority that gives certificates", () => {
     const { directory, root } = pebble
     const config = configOf({
       flags: {
-        ...{ "--tls": "acme", "--acme-directory": directory, "--acme-root": root },
-        ...{ "--acme-terms": "agreed", "--acme-email": "ada@example.com" },
+        "--tls": "acme",
+        "--acme-directory": directory,
+        "--acme-root": root,
+        "--acme-terms": "agreed",
+        "--acme-email": "ada@example.com",
         "--redirect-listen": ":80",
       },
-      ...{ env: {}, file: {} },
+      env: {},
+      file: {},
     })
     const { shelf, parts, folder } = place
     const proof = httpProof(challenges)
@@ -120,10 +125,14 @@ describe.runIf(needs("pebble"))("an authority that looks by TLS", () => {
     const { directory, root } = pebble
     const config = configOf({
       flags: {
-        ...{ "--tls": "acme", "--acme-directory": directory, "--acme-root": root },
-        ...{ "--acme-terms": "agreed", "--acme-challenge": "tls-alpn-01" },
+        "--tls": "acme",
+        "--acme-directory": directory,
+        "--acme-root": root,
+        "--acme-terms": "agreed",
+        "--acme-challenge": "tls-alpn-01",
       },
-      ...{ env: {}, file: {} },
+      env: {},
+      file: {},
     })
     const proof = { type: "tls-alpn-01", show } as const
     const { shelf } = place
@@ -154,15 +163,18 @@ async function authority(
     directory: {
       body: JSON.stringify({
         newNonce: `${base}/nonce`,
-        ...{ newAccount: `${base}/account`, newOrder: `${base}/order` },
+        newAccount: `${base}/account`,
+        newOrder: `${base}/order`,
       }),
     },
     nonce: { status: 204 },
     account: { status: 201, headers: { location: `${base}/account/1` } },
     order: {
-      ...{ status: 201, headers: { location: `${base}/order-state` } },
+      status: 201,
+      headers: { location: `${base}/order-state` },
       body: JSON.stringify({
-        ...{ status: "pending", authorizations: [`${base}/authorization`] },
+        status: "pending",
+        authorizations: [`${base}/authorization`],
         finalize: `${base}/finalize`,
       }),
     },
@@ -263,7 +275,9 @@ describe("an authority on a bad day", () => {
           body: JSON.stringify({
             status: "pending",
             challenges: ["dns-01", "tls-alpn-01", "a\nb"].map((type) => ({
-              ...{ type, url: "https://ca.example.com/challenge", token: "abc" },
+              type,
+              url: "https://ca.example.com/challenge",
+              token: "abc",
             })),
           }),
         },
@@ -358,10 +372,13 @@ describe("renewal", () => {
     expect(told.at(-1)).toContain("nobody answers")
     const config = configOf({
       flags: {
-        ...{ "--tls": "acme", "--acme-directory": issuer.by, "--acme-terms": "agreed" },
+        "--tls": "acme",
+        "--acme-directory": issuer.by,
+        "--acme-terms": "agreed",
         "--redirect-listen": ":80",
       },
-      ...{ env: {}, file: {} },
+      env: {},
+      file: {},
     })
     const [finding] = checkKept(folder, config, clock.now())
     expect(finding).toMatchObject({ state: "warning" })

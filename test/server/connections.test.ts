@@ -102,7 +102,8 @@ test.runIf(process.platform === "linux")("the sockets of a process are found", a
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("ok") })
   const closed = Promise.withResolvers<void>()
   const client = await Bun.connect({
-    ...{ hostname: "127.0.0.1", port: server.port ?? 0 },
+    hostname: "127.0.0.1",
+    port: server.port ?? 0,
     socket: { data: () => undefined, close: () => closed.resolve() },
   })
   client.write("GET / HTTP/1.1\r\nhost: a\r\n\r\n")

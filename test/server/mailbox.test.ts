@@ -5,7 +5,8 @@ import { nowhere } from "../support/outside.ts"
 
 const clock = manualClock(Date.UTC(2026, 0, 2))
 const server = {
-  ...{ host: "mail.invalid", clientName: "id.example.com" },
+  host: "mail.invalid",
+  clientName: "id.example.com",
   port: 587,
   tls: true,
   auth: { kind: "none" },
@@ -31,12 +32,22 @@ test("keeps each mail and SMS once, with its links apart", async () => {
   await expect(outside.send({ ...sent, url: "https://app.example/" })).rejects.toThrow()
   expect(messages()).toEqual([
     {
-      ...{ id: "2", channel: "sms", to: "+41791234567", subject: "", text: "123456", links: [] },
+      id: "2",
+      channel: "sms",
+      to: "+41791234567",
+      subject: "",
+      text: "123456",
+      links: [],
       time: "2026-01-02T00:00:01.000Z",
     },
     {
-      ...{ id: "1@localhost", channel: "email", to: "ada@acme.example", subject: "Hello" },
-      ...{ text: "Open this:", links: ["http://localhost/a#1"], time: "2026-01-02T00:00:00.000Z" },
+      id: "1@localhost",
+      channel: "email",
+      to: "ada@acme.example",
+      subject: "Hello",
+      text: "Open this:",
+      links: ["http://localhost/a#1"],
+      time: "2026-01-02T00:00:00.000Z",
     },
   ])
 })

@@ -77,7 +77,8 @@ describe("the page that hands a root out", () => {
   const folder = folderAt(place.path)
   const config = configOf({
     flags: { "--tls": "internal", "--log-level": "fatal" },
-    ...{ env: {}, file: {} },
+    env: {},
+    file: {},
   })
   const master = new Uint8Array(32)
   const services = openServices({ config, folder, master, started: 0 })
@@ -99,8 +100,11 @@ describe("the page that hands a root out", () => {
     })
     beforeSetUp = await asked("/ui/trust")
     await setUpByRequest(services, {
-      ...{ publicUrl: "https://nas.lan", org: "Acme", owner: owner.loginName },
-      ...{ ownerEmail: owner.email, ownerPassword: owner.password },
+      publicUrl: "https://nas.lan",
+      org: "Acme",
+      owner: owner.loginName,
+      ownerEmail: owner.email,
+      ownerPassword: owner.password,
     })
   })
   afterAll(async () => {

@@ -178,7 +178,9 @@ test("every owner is told, and who did it stands in the log of events", async ()
   const told = owners().map((name) => `${last?.position}-${idOf(name ?? "")}`)
   for (const id of told) {
     expect(store.state(open.cx(), message, id)).toMatchObject({
-      ...{ kind: "owner_recovered", place: "bob", status: expect.stringMatching(/queued|failed/) },
+      kind: "owner_recovered",
+      place: "bob",
+      status: expect.stringMatching(/queued|failed/),
     })
   }
 })

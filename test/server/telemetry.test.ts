@@ -9,7 +9,10 @@ test("nothing is traced unless somebody says where to", () => {
   expect(traceSettings(none, { OTEL_SERVICE_NAME: "a" }).settings).toBeUndefined()
   expect(traceSettings(none, endpoint)).toEqual({
     settings: {
-      ...{ url: "http://collector:4318/v1/traces", headers: {}, timeoutMs: 10_000, resource: {} },
+      url: "http://collector:4318/v1/traces",
+      headers: {},
+      timeoutMs: 10_000,
+      resource: {},
       sampling: { byParent: true, share: 1 },
     },
     ignored: [],
@@ -41,7 +44,8 @@ test.each([
   expect(traceSettings(none, env)).toMatchObject({ settings: { sampling }, ignored: [] })
   const own = { traces: "http://here/v1/traces", traceShare: 0.5 }
   expect(traceSettings(own, env).settings).toMatchObject({
-    ...{ url: "http://here/v1/traces", sampling: { byParent: true, share: 0.5 } },
+    url: "http://here/v1/traces",
+    sampling: { byParent: true, share: 0.5 },
   })
 })
 
@@ -66,6 +70,7 @@ test.each(["zipkin", "none"])("the exporter %s sends nothing", (name) => {
 test("a sampler's argument that is none is told, too", () => {
   const env = { ...endpoint, OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "2" }
   expect(traceSettings(none, env)).toMatchObject({
-    ...{ settings: { sampling: { share: 1 } }, ignored: ["OTEL_TRACES_SAMPLER_ARG"] },
+    settings: { sampling: { share: 1 } },
+    ignored: ["OTEL_TRACES_SAMPLER_ARG"],
   })
 })

@@ -98,7 +98,9 @@ describe("while a host is validated", () => {
     const end = await show(one)
     const body = Buffer.alloc(8_000_000, "latchkey")
     const answer = await fetch(`https://127.0.0.1:${port}/`, {
-      ...{ method: "POST", body, tls: { rejectUnauthorized: false } },
+      method: "POST",
+      body,
+      tls: { rejectUnauthorized: false },
     })
     expect(Buffer.from(await answer.arrayBuffer()).equals(body)).toBe(true)
     over(end)
@@ -203,7 +205,9 @@ describe("a listener that steps behind another", () => {
     expect(await going).toBe("127.0.0.1")
     end()
     const other = Bun.listen({
-      ...{ hostname: "127.0.0.1", port: listener.port, socket: { data() {} } },
+      hostname: "127.0.0.1",
+      port: listener.port,
+      socket: { data() {} },
     })
     other.stop()
   })

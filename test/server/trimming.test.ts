@@ -16,7 +16,8 @@ async function openServer() {
   const failing = { now: false }
   const warning = vi.fn()
   const services = {
-    ...{ clock, log: { warning } },
+    clock,
+    log: { warning },
     store: {
       endIdleThread: async () => {
         if (failing.now) throw new Error("the thread is stuck")

@@ -140,7 +140,8 @@ function stoppingClock() {
   let now = 0
   let due: { readonly at: number; readonly call: () => void }[] = []
   const clock: Clock = {
-    ...{ now: () => now, began: 0 },
+    now: () => now,
+    began: 0,
     after: (ms, call) => {
       const entry = { at: now + ms, call }
       due.push(entry)

@@ -83,7 +83,11 @@ const bytesOf = (text: string) => new Uint8Array(Buffer.from(text))
 const note = { stream: "note" } as const
 const taken = { id: "note.taken", message: "It is taken." }
 const take = (id: string, key: string, expires?: number): ClaimRequest => ({
-  ...{ ...note, id, take: "key", key, taken },
+  ...note,
+  id,
+  take: "key",
+  key,
+  taken,
   ...(expires === undefined ? {} : { expires }),
 })
 

@@ -93,7 +93,10 @@ function storeOn(durability: Durability) {
   const applied: string[] = []
   const apply: Apply = (event) => applied.push(event.type)
   const log = sqliteLog({
-    ...{ database, durability, apply, head: 0 },
+    database,
+    durability,
+    apply,
+    head: 0,
     names: namesOf(database),
     eventTypes: eventTypesOf(database),
     faultOf: () => undefined,

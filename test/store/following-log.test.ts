@@ -106,12 +106,13 @@ function following({ refused = 0 } = {}) {
       rehearse: () => Promise.resolve(undefined),
     } as Partial<SqliteLog> as SqliteLog,
     shared: shared as SharedLog,
-    ...{ follower, reduce: () => {}, faultOf: () => undefined, found: () => {} },
-    ...{
-      sleep: () => loopTurns(1),
-      now: () => now,
-      clock: systemClock,
-    },
+    follower,
+    reduce: () => {},
+    faultOf: () => undefined,
+    found: () => {},
+    sleep: () => loopTurns(1),
+    now: () => now,
+    clock: systemClock,
     lost: (cause) => lost.push(cause),
   })
   return { log, append, asked, taken, lost, passed, say: (position: number) => say(position) }

@@ -21,15 +21,22 @@ const right: Readonly<Record<string, readonly Deed[]>> = {
   "nothing, before anything was written": [read(undefined, 0, 1), write("a", 2, 3)],
   "the last": [write("a", 0, 1), write("b", 2, 3), read("b", 4, 5)],
   "either of two that were written at the same time": [
-    ...[write("a", 0, 4), write("b", 1, 5)],
-    ...[read("b", 6, 7), read("b", 8, 9)],
+    write("a", 0, 4),
+    write("b", 1, 5),
+    read("b", 6, 7),
+    read("b", 8, 9),
   ],
   "the old or the new while it is written": [
-    ...[write("a", 0, 1), write("b", 2, 9)],
-    ...[read("a", 3, 4), read("b", 5, 6)],
+    write("a", 0, 1),
+    write("b", 2, 9),
+    read("a", 3, 4),
+    read("b", 5, 6),
   ],
   "late what nobody had an answer to": [
-    ...[write("a", 0, 1), write("b", 2), read("a", 5, 6), read("b", 20, 21)],
+    write("a", 0, 1),
+    write("b", 2),
+    read("a", 5, 6),
+    read("b", 20, 21),
   ],
 }
 
@@ -76,7 +83,11 @@ test("keeps registers apart", () => {
 
 describe("of what only one may win", () => {
   const tried = (who: string, outcome: Try["outcome"], begun = 0, ended = 1): Try => ({
-    ...{ thing: "code", who, outcome, begun, ended },
+    thing: "code",
+    who,
+    outcome,
+    begun,
+    ended,
   })
   test("lets pass one winner, and none where somebody had no answer", () => {
     expect(wonTwice([tried("a", "won"), tried("b", "refused"), tried("c", undefined)])).toEqual([])

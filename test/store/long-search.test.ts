@@ -90,7 +90,11 @@ const things = view<ThingEvent>({
 })
 const columns = [...texts, "state", "org", "rank"] as const
 const searchable: Searchable = {
-  ...{ table: "things", key: "id", sort: "rank", columns, names: ["name"] },
+  table: "things",
+  key: "id",
+  sort: "rank",
+  columns,
+  names: ["name"],
   owner: { org: "org", self: "id" },
 }
 

@@ -70,7 +70,10 @@ describe.runIf(needs("postgres"))("a log that is moved", () => {
     await sql.close()
   }
   const moving = (of = file) => ({
-    ...{ file: of, url, aggregates: modules.aggregates, fingerprint: "key" },
+    file: of,
+    url,
+    aggregates: modules.aggregates,
+    fingerprint: "key",
     fresh: () => crypto.randomUUID(),
     clock: systemClock,
   })

@@ -73,7 +73,9 @@ export function testNodes(given: Pick<OpenOptions, "aggregates" | "views">) {
     await world.close()
   })
   return {
-    ...{ postgres: () => postgres, world: () => world, url: () => url },
+    postgres: () => postgres,
+    world: () => world,
+    url: () => url,
     /** A node with a folder of its own, or that of another one which was closed. */
     node: async (parts: Partial<Parts> = {}) => {
       const { file, remove } = temporaryFile()

@@ -131,7 +131,9 @@ async function inPages(page: Side["page"], limit: number) {
 /** Steps that came together, of different people. */
 const plainSteps = (): readonly Append[] =>
   ids.map((id) => ({
-    ...{ instance: "i1", time: beginning, expect: [{ stream: "account", id, version: 0 }] },
+    instance: "i1",
+    time: beginning,
+    expect: [{ stream: "account", id, version: 0 }],
     claims: [{ stream: "account", id, key: id, take: "name", taken: { id: "", message: "" } }],
     events: [eventOf(id, 1, false)],
   }))
@@ -151,8 +153,14 @@ async function sideOf(postgres: Postgres, name: string): Promise<Side> {
   const url = await postgres.database()
   const place = { position: 0, number: 0, epoch: 0 }
   const log = await openPostgresLog({
-    ...{ url, folder: "folder", follows: undefined, place, reads: {}, fingerprint: "key" },
-    ...{ fresh: () => run, clock: systemClock },
+    url,
+    folder: "folder",
+    follows: undefined,
+    place,
+    reads: {},
+    fingerprint: "key",
+    fresh: () => run,
+    clock: systemClock,
   })
   await log.close()
   const sql = postgres.sql(url)
@@ -234,9 +242,17 @@ function stepOf({ random, versions, batch }: Given, isRare: boolean): Append {
 const bytesOf = (one: number) => new Uint8Array([one, 0, 255])
 
 const eventOf = (id: string, version: number, isErasing: boolean): NewEvent => ({
-  ...{ instance: "i1", stream: "account", id, version, type: "account.renamed", revision: 1 },
+  instance: "i1",
+  stream: "account",
+  id,
+  version,
+  type: "account.renamed",
+  revision: 1,
   data: { name: `a\0"\\ü${version}` },
   private: version % 2 === 0 ? { secret: "s\\0" } : null,
-  ...{ time: beginning, editor: { user: "u\0", client: "" }, owner: "o", correlation: "c" },
+  time: beginning,
+  editor: { user: "u\0", client: "" },
+  owner: "o",
+  correlation: "c",
   erase: isErasing ? {} : null,
 })

@@ -11,12 +11,25 @@ const client = (answers: (readonly unknown[])[]): PostgresClient => ({
 })
 
 const step: Append = {
-  ...{ instance: "i1", time: 0, expect: [], claims: [] },
+  instance: "i1",
+  time: 0,
+  expect: [],
+  claims: [],
   events: [
     {
-      ...{ instance: "i1", stream: "account", id: "1", version: 1, type: "account.opened" },
-      ...{ revision: 2, data: {}, private: null, time: 0, owner: "", correlation: "" },
-      ...{ editor: { user: "", client: "" }, erase: null },
+      instance: "i1",
+      stream: "account",
+      id: "1",
+      version: 1,
+      type: "account.opened",
+      revision: 2,
+      data: {},
+      private: null,
+      time: 0,
+      owner: "",
+      correlation: "",
+      editor: { user: "", client: "" },
+      erase: null,
     },
   ],
 }

@@ -18,7 +18,9 @@ test("lines take turns, however long one is", async () => {
   }
   await Promise.all([
     ...["a1", "a2", "a3", "a4"].map((name) => wait(name, "a")),
-    ...[wait("b1", "b"), wait("c1"), wait("b2", "b")],
+    wait("b1", "b"),
+    wait("c1"),
+    wait("b2", "b"),
   ])
   expect(done).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4"])
 })
@@ -47,7 +49,8 @@ test("the people of one organisation stand in one line, and others in theirs", a
   }
   await Promise.all([
     ...Array.from({ length: 20 }, (_, at) => list("a", `${at}`)),
-    ...[list("b", "bea"), list("c", "cara")],
+    list("b", "bea"),
+    list("c", "cara"),
   ])
   expect(done.indexOf("b")).toBeLessThan(5)
   expect(done.indexOf("c")).toBeLessThan(5)

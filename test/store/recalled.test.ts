@@ -4,13 +4,21 @@ import { recalled } from "../../src/store/state/recalled.ts"
 
 const max = 100
 const row = (at: number) => ({
-  ...{ version: 1, position: at, created: 0, changed: 0, owner: "", state: {} },
+  version: 1,
+  position: at,
+  created: 0,
+  changed: 0,
+  owner: "",
+  state: {},
 })
 
 test("at most twice as many rows as it is told are kept, the last used among them", () => {
   const rows = recalled(max)
   const keys = Array.from({ length: 5000 }, (_, at) => ({
-    ...{ at, instance: `${at % 3}`, stream: `stream-${at % 7}`, id: `${at}` },
+    at,
+    instance: `${at % 3}`,
+    stream: `stream-${at % 7}`,
+    id: `${at}`,
   }))
   for (const { at, instance, stream, id } of keys) {
     rows.set(instance, stream, id, row(at))

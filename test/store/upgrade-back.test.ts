@@ -57,7 +57,11 @@ async function start(): Promise<readonly Upgrading[]> {
   }
   const upgrading = (what: Upgrading) => told.push(what)
   const store = openStore({
-    ...{ file, aggregates, views, fatal: fail, upgrading },
+    file,
+    aggregates,
+    views,
+    fatal: fail,
+    upgrading,
     notReady: (_, cause) => fail(cause),
   })
   await store.close()

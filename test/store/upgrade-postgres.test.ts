@@ -29,7 +29,10 @@ describe.runIf(needs("postgres"))("an upgrade of a log in PostgreSQL", () => {
     const store = await node()
     await openAccount(on(store), "1", { name: "one" })
     expect(await found()).toMatchObject({
-      ...{ schema: { from: sharedSchema, to: sharedSchema }, position: 1, objects: [], ms: 0 },
+      schema: { from: sharedSchema, to: sharedSchema },
+      position: 1,
+      objects: [],
+      ms: 0,
     })
   })
 

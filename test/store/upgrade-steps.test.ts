@@ -57,7 +57,11 @@ describe.each([...migrations])("the tables of version %d", (version, { descripti
     inDatabase((database) => database.run(`PRAGMA user_version = ${version}`))
     const name = `${version} to ${version + 1}`
     expect(steps().find((step) => step.name === name)).toEqual({
-      ...{ kind: "tables", name, description, count: rows, unit: "rows" },
+      kind: "tables",
+      name,
+      description,
+      count: rows,
+      unit: "rows",
     })
     const tables = steps().filter(({ kind }) => kind === "tables")
     expect(tables).toHaveLength(newestSchema - version)
@@ -89,7 +93,9 @@ test("lists are counted by the rows that they have", () => {
     countOf(`SELECT count(*) AS count FROM ${table}_${generation}`),
   )
   expect(steps()).toContainEqual({
-    ...{ kind: "lists", name: "org", unit: "rows" },
+    kind: "lists",
+    name: "org",
+    unit: "rows",
     description: "the list org is built again in the background",
     count: rows.reduce((sum, count) => sum + count, 0),
   })
@@ -97,7 +103,9 @@ test("lists are counted by the rows that they have", () => {
 
 test("the command names each step with its number and its way back", async () => {
   const command = upgradeCommands({
-    ...{ env: {}, random: systemRandom, clock: systemClock },
+    env: {},
+    random: systemRandom,
+    clock: systemClock,
     server: async () => ({ whatUpgradeDoes }),
   })
   const text = (await command["upgrade check"]?.run({ "--data": folder.path }))?.text ?? ""

@@ -36,7 +36,9 @@ test("an older one is brought to ours, and what is said changes nothing", async 
   expect(upgrade.views).toContain("user")
   expect(readFileSync(file).equals(before)).toBe(true)
   const command = upgradeCommands({
-    ...{ env: {}, random: systemRandom, clock: systemClock },
+    env: {},
+    random: systemRandom,
+    clock: systemClock,
     server: async () => ({ whatUpgradeDoes }),
   })
   const outcome = await command["upgrade check"]?.run({ "--data": folder.path })
@@ -49,7 +51,9 @@ test("after the start that it tells of nothing is left to do", async () => {
   await world.store.rebuilt()
   await world.store.close()
   expect(said()).toMatchObject({
-    ...{ schema: { from: newestSchema, to: newestSchema }, states: [], views: [] },
+    schema: { from: newestSchema, to: newestSchema },
+    states: [],
+    views: [],
   })
 })
 
@@ -75,7 +79,9 @@ test("counts whose address stays verified for their own organization alone", asy
   const { unconfirmed } = said()
   expect(unconfirmed).toBe(1)
   const command = upgradeCommands({
-    ...{ env: {}, random: systemRandom, clock: systemClock },
+    env: {},
+    random: systemRandom,
+    clock: systemClock,
     server: async () => ({ whatUpgradeDoes }),
   })
   const outcome = await command["upgrade check"]?.run({ "--data": folder.path })
@@ -87,10 +93,17 @@ const personAdded: Draft<UserEvent> = {
   type: "user.human.added",
   data: { emailVerified: true, phoneVerified: false },
   private: {
-    ...{ userName: "n", loginNames: ["n"], email: "ceo@corp.test", phone: "" },
+    userName: "n",
+    loginNames: ["n"],
+    email: "ceo@corp.test",
+    phone: "",
     profile: {
-      ...{ givenName: "C", familyName: "Eo", nickName: "", displayName: "C Eo" },
-      ...{ preferredLanguage: "", gender: "unspecified" },
+      givenName: "C",
+      familyName: "Eo",
+      nickName: "",
+      displayName: "C Eo",
+      preferredLanguage: "",
+      gender: "unspecified",
     },
   },
 }

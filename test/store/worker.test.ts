@@ -84,7 +84,9 @@ test("of two that decide at once about the same thing one decides again", async 
     const opened = stores.map((store, at) => openAccount(on(store), id, { name: `${id}-${at}` }))
     const results = await Promise.all(opened.map(refusalOf))
     expect(results.toSorted()).toEqual([
-      ...["already_exists account.exists", "already_exists account.exists", "nothing"],
+      "already_exists account.exists",
+      "already_exists account.exists",
+      "nothing",
     ])
   }
 })
@@ -120,7 +122,8 @@ test("when the line breaks nobody knows, and the same decision does not count tw
   expect(await refusalOf(again)).toBe("already_exists account.exists")
   const events = await second.store.log.read(0, 100)
   expect(events.map(({ type, id }) => `${type} ${id}`)).toEqual([
-    ...["account.opened 1", "account.opened 2"],
+    "account.opened 1",
+    "account.opened 2",
   ])
 })
 

@@ -71,8 +71,15 @@ export async function startApache(folder: string, port: number, guard: Guard): P
 }
 
 const loaded = [
-  ...["mpm_event", "authz_core", "authn_core", "authz_user"],
-  ...["dir", "mime", "include", "filter", "setenvif"],
+  "mpm_event",
+  "authz_core",
+  "authn_core",
+  "authz_user",
+  "dir",
+  "mime",
+  "include",
+  "filter",
+  "setenvif",
 ]
 
 const loadModule = (name: string) => `LoadModule ${name}_module ${modules}/mod_${name}.so`
@@ -108,8 +115,14 @@ export function settingsFor(
   redirectUri: string,
 ): string {
   const shown = snippetsOf({
-    ...{ issuer, clientId, secret: clientSecret, auth: "basic", isApi: false },
-    ...{ upstream: "http://localhost:8080", appType: "web", hasCode: true },
+    issuer,
+    clientId,
+    secret: clientSecret,
+    auth: "basic",
+    isApi: false,
+    upstream: "http://localhost:8080",
+    appType: "web",
+    hasCode: true,
     scope: "openid profile email",
     at: (endpoint) => `${issuer}/${endpoint}`,
     redirectUris: [redirectUri],

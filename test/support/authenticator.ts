@@ -51,7 +51,9 @@ export function makeKey(asked: Asked, manner: Manner): Authenticator {
   return {
     credentialId,
     creation: {
-      ...{ id: credentialId, rawId: credentialId, type: "public-key" },
+      id: credentialId,
+      rawId: credentialId,
+      type: "public-key",
       clientExtensionResults: {},
       response: {
         clientDataJSON: client.toString("base64url"),
@@ -74,7 +76,10 @@ function assertionBy(
   const hash = createHash("sha256").update(client).digest()
   const signature = sign("sha256", Buffer.concat([authData, hash]), key.privateKey)
   return {
-    ...{ id: key.id, rawId: key.id, type: "public-key", clientExtensionResults: {} },
+    id: key.id,
+    rawId: key.id,
+    type: "public-key",
+    clientExtensionResults: {},
     response: {
       clientDataJSON: client.toString("base64url"),
       authenticatorData: authData.toString("base64url"),

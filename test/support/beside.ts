@@ -78,8 +78,14 @@ export function openBothStores(options: OpenOptions, clock: Clock): Store {
   const { database, prune, purge, exclusive, probe, inspect } = writing
   const { close } = store
   return Object.assign(store, {
-    ...{ database, prune, purge, exclusive, probe, inspect },
-    ...{ scrub: writing.scrub, shrink: writing.shrink },
+    database,
+    prune,
+    purge,
+    exclusive,
+    probe,
+    inspect,
+    scrub: writing.scrub,
+    shrink: writing.shrink,
     close: async () => {
       await close()
       await writing.close()

@@ -13,8 +13,14 @@ export async function openBrowser(hosts?: string): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath,
     args: [
-      ...["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
-      ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
       // No page lives long enough to earn back what it costs to optimize its scripts.
       "--js-flags=--no-maglev,--no-opt",
       ...(hosts === undefined ? [] : [`--host-resolver-rules=MAP ${hosts} 127.0.0.1`]),
@@ -83,7 +89,9 @@ export async function withPasskeys(page: Page): Promise<{
 export async function newAuthenticator(keys: CDPSession): Promise<string> {
   const options = {
     ...({ protocol: "ctap2", transport: "internal" } as const),
-    ...{ hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
+    hasResidentKey: true,
+    hasUserVerification: true,
+    isUserVerified: true,
     automaticPresenceSimulation: true,
   }
   return (await keys.send("WebAuthn.addVirtualAuthenticator", { options })).authenticatorId

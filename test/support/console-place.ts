@@ -13,8 +13,11 @@ export type Named = {
 }
 
 export const named: Named = {
-  ...{ organization: "Acme", project: "Intranet", application: "Wiki" },
-  ...{ person: "grace", group: "Finance" },
+  organization: "Acme",
+  project: "Intranet",
+  application: "Wiki",
+  person: "grace",
+  group: "Finance",
 }
 
 const management = "core.management.v1.ManagementService"
@@ -24,8 +27,11 @@ const longWord = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunter
 
 /** The same things, called as long as anybody calls anything. */
 export const longNamed: Named = {
-  ...{ organization: longWord, project: longWord, application: longWord },
-  ...{ person: longWord, group: longWord },
+  organization: longWord,
+  project: longWord,
+  application: longWord,
+  person: longWord,
+  group: longWord,
 }
 
 /** Ids of what a page shows, and what that is called, by the names in `consolePlaces`. */
@@ -130,18 +136,16 @@ export async function furnished(
   const requestId = await refusedRequest(url, clientId)
   return {
     ...names,
-    ...{
-      organizationId,
-      projectId,
-      userId,
-      robotId,
-      groupId,
-      clientId,
-      grantedId,
-      requestId,
-      scriptId,
-      targetId,
-    },
+    organizationId,
+    projectId,
+    userId,
+    robotId,
+    groupId,
+    clientId,
+    grantedId,
+    requestId,
+    scriptId,
+    targetId,
     applicationId: made.applicationId,
   }
 }

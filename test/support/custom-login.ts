@@ -96,13 +96,16 @@ export async function applicationAt(
         scope: "openid profile email",
         code_challenge: await client.calculatePKCECodeChallenge(verifier),
         code_challenge_method: "S256",
-        ...{ state, nonce },
+        state,
+        nonce,
         ...parameters,
       })
       const { path } = await browser.go(asked.pathname + asked.search)
       const finish = async (callbackUrl: string) => {
         const tokens = await client.authorizationCodeGrant(configuration(), new URL(callbackUrl), {
-          ...{ pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce },
+          pkceCodeVerifier: verifier,
+          expectedState: state,
+          expectedNonce: nonce,
           idTokenExpected: true,
           ...(parameters.max_age !== undefined && { maxAge: Number(parameters.max_age) }),
         })

@@ -47,8 +47,12 @@ export const decoders: readonly Decoder[] = [
   {
     name: "SAML message",
     files: [
-      ...["xml/binding.ts", "xml/decrypt.ts", "xml/document.ts", "xml/encrypt.ts"],
-      ...["xml/signature.ts", "domain/idp/saml/response.ts"],
+      "xml/binding.ts",
+      "xml/decrypt.ts",
+      "xml/document.ts",
+      "xml/encrypt.ts",
+      "xml/signature.ts",
+      "domain/idp/saml/response.ts",
     ],
     input: "requests and responses, in an address or a form",
     sender: "anybody",

@@ -20,7 +20,10 @@ export function openDirectory(people: Record<string, Entry>): StandInDirectory {
     if (directory.isDown) throw new Error("ldaps://ldap.example.com: nobody there")
   }
   const directory: StandInDirectory = {
-    ...{ people, searched: [], proofs: [], isDown: false },
+    people,
+    searched: [],
+    proofs: [],
+    isDown: false,
     outside: {
       ...nowhere,
       directories: {
@@ -50,12 +53,29 @@ export function openDirectory(people: Record<string, Entry>): StandInDirectory {
 }
 
 export const directorySettings: Settings = {
-  ...{ kind: "ldap", servers: ["ldaps://ldap.example.com"], startTls: false, rootCa: "" },
-  ...{ baseDn: "dc=example,dc=com", bindDn: "cn=admin,dc=example,dc=com", userBase: "dn" },
-  ...{ userObjectClasses: ["inetOrgPerson"], userFilters: ["uid"], timeoutMs: 5000 },
+  kind: "ldap",
+  servers: ["ldaps://ldap.example.com"],
+  startTls: false,
+  rootCa: "",
+  baseDn: "dc=example,dc=com",
+  bindDn: "cn=admin,dc=example,dc=com",
+  userBase: "dn",
+  userObjectClasses: ["inetOrgPerson"],
+  userFilters: ["uid"],
+  timeoutMs: 5000,
   attributes: {
-    ...{ id: "", givenName: "givenName", familyName: "sn", displayName: "cn", nickName: "" },
-    ...{ userName: "uid", email: "mail", emailVerified: "mailVerified", phone: "" },
-    ...{ phoneVerified: "", preferredLanguage: "", avatarUrl: "", profile: "" },
+    id: "",
+    givenName: "givenName",
+    familyName: "sn",
+    displayName: "cn",
+    nickName: "",
+    userName: "uid",
+    email: "mail",
+    emailVerified: "mailVerified",
+    phone: "",
+    phoneVerified: "",
+    preferredLanguage: "",
+    avatarUrl: "",
+    profile: "",
   },
 }

@@ -124,11 +124,16 @@ export async function machineIn(root: string): Promise<Machine> {
       .replaceAll("--listen :443", `--listen 127.0.0.1:${tls}`)
       .replaceAll("--redirect-listen :80", `--redirect-listen 127.0.0.1:${plain}`)
   const env = {
-    ...{ PATH: `${bin}:${process.env.PATH}`, HOME: work, ROOT: root, BINARY: binary },
-    ...{ LATCHKEY_LISTEN: `127.0.0.1:${port}`, LATCHKEY_GRPC_LISTEN: `127.0.0.1:${grpc}` },
+    PATH: `${bin}:${process.env.PATH}`,
+    HOME: work,
+    ROOT: root,
+    BINARY: binary,
+    LATCHKEY_LISTEN: `127.0.0.1:${port}`,
+    LATCHKEY_GRPC_LISTEN: `127.0.0.1:${grpc}`,
     GRPC_LISTEN: `127.0.0.1:${grpc}`,
     // No authority of the internet is asked.
-    ...{ TLS_LISTEN: `127.0.0.1:${tls}`, LATCHKEY_ACME_DIRECTORY: "https://127.0.0.1:9/directory" },
+    TLS_LISTEN: `127.0.0.1:${tls}`,
+    LATCHKEY_ACME_DIRECTORY: "https://127.0.0.1:9/directory",
   }
   const type: Machine["type"] = (text) => {
     const script = ["-euxo", "pipefail", "-c", meant(text)]
@@ -151,10 +156,21 @@ export async function inUse({ work, data, url, type }: Machine): Promise<void> {
   writeFileSync(join(work, "passphrase"), "eight words that nobody will ever guess, really\n")
   writeFileSync(join(work, "owner"), "Correct-horse-7-battery\n")
   const made = await run([
-    ...["setup", "--data", data, "--public-url", url, "--org", "Acme"],
-    ...["--owner", "ada@example.com", "--owner-email", "ada@example.com"],
-    ...["--owner-password-file", join(work, "owner")],
-    ...["--service-key-file", join(work, "automation.json")],
+    "setup",
+    "--data",
+    data,
+    "--public-url",
+    url,
+    "--org",
+    "Acme",
+    "--owner",
+    "ada@example.com",
+    "--owner-email",
+    "ada@example.com",
+    "--owner-password-file",
+    join(work, "owner"),
+    "--service-key-file",
+    join(work, "automation.json"),
   ])
   const started = await type("systemctl start latchkey")
   if (made.code !== 0 || started.code !== 0) throw new Error(made.output + started.said)

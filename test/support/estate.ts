@@ -35,7 +35,15 @@ const sharesOf = async (chosen: readonly Answering[]) =>
 
 /** What is left to tests of their own. */
 const apart = new Set<Answering>([
-  ...[...userModules, key, session, grant, refusal, messageProvider, message, idp, federation],
+  ...userModules,
+  key,
+  session,
+  grant,
+  refusal,
+  messageProvider,
+  message,
+  idp,
+  federation,
 ])
 const shares = await sharesOf(answering.filter((each) => !apart.has(each)))
 

@@ -43,8 +43,11 @@ export async function openFamilies(client: Client): Promise<Families> {
   const { clientId } = made.body.oidcConfiguration
   const verifier = "a verifier that nobody has to guess, for nobody listens".replaceAll(/\W/g, "_")
   const query = new URLSearchParams({
-    ...{ client_id: clientId, redirect_uri: redirectUri, response_type: "code" },
-    ...{ scope: "openid offline_access", code_challenge_method: "S256" },
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    response_type: "code",
+    scope: "openid offline_access",
+    code_challenge_method: "S256",
     code_challenge: createHash("sha256").update(verifier).digest("base64url"),
   })
   const signIn = async (send?: Send): Promise<SignedIn> => {
@@ -73,8 +76,11 @@ async function trade({ url }: Client, { clientId, verifier, code }: Trade) {
   const answer = await fetch(`${url}/oauth/v2/token`, {
     method: "POST",
     body: new URLSearchParams({
-      ...{ grant_type: "authorization_code", client_id: clientId, code },
-      ...{ redirect_uri: redirectUri, code_verifier: verifier },
+      grant_type: "authorization_code",
+      client_id: clientId,
+      code,
+      redirect_uri: redirectUri,
+      code_verifier: verifier,
     }),
   })
   return { status: answer.status, body: await answer.json() }

@@ -10,8 +10,11 @@ export async function helloOf({ servername = "", protocols = [] }: Asked): Promi
   server.listen(0, "127.0.0.1")
   const bound = server.address()
   const client = connect({
-    ...{ host: "127.0.0.1", port: typeof bound === "object" && bound ? bound.port : 0 },
-    ...{ servername, rejectUnauthorized: false, ALPNProtocols: [...protocols] },
+    host: "127.0.0.1",
+    port: typeof bound === "object" && bound ? bound.port : 0,
+    servername,
+    rejectUnauthorized: false,
+    ALPNProtocols: [...protocols],
   })
   client.on("error", () => undefined)
   const hello = await promise

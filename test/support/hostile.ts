@@ -382,22 +382,36 @@ const mutations: readonly Mutation[] = [
       draft,
       "content-type",
       choose.of([
-        ...["application/json", "text/plain", "multipart/form-data; boundary=x", "a", ""],
-        ...[`${form}; charset=utf-16`, form.toUpperCase(), `${form},${form}`, `;${form}`],
+        "application/json",
+        "text/plain",
+        "multipart/form-data; boundary=x",
+        "a",
+        "",
+        `${form}; charset=utf-16`,
+        form.toUpperCase(),
+        `${form},${form}`,
+        `;${form}`,
       ]),
     ),
   (choose, { tokens, clients }, draft) => {
     const { id, secret } = choose.of(clients)
     const encoded = (text: string) => Buffer.from(text).toString("base64")
     const value = choose.of([
-      ...["", "Basic", "Basic =", "Bearer", "Bearer a b", "Negotiate x", "DPoP a.b.c"],
-      ...[`Basic ${encoded(`${id}:${secret}:x`)}`, `Basic ${encoded(":")}`, "Basic %3A"],
-      ...[`Basic ${encoded(`${id}:%`)}`, `Basic ${encoded(`${id}\u0000:${secret}`)}`],
-      ...[
-        `Bearer ${choose.of(tokens)}`,
-        `BEARER  ${choose.of(tokens)}`,
-        `Basic ${"A".repeat(9000)}`,
-      ],
+      "",
+      "Basic",
+      "Basic =",
+      "Bearer",
+      "Bearer a b",
+      "Negotiate x",
+      "DPoP a.b.c",
+      `Basic ${encoded(`${id}:${secret}:x`)}`,
+      `Basic ${encoded(":")}`,
+      "Basic %3A",
+      `Basic ${encoded(`${id}:%`)}`,
+      `Basic ${encoded(`${id}\u0000:${secret}`)}`,
+      `Bearer ${choose.of(tokens)}`,
+      `BEARER  ${choose.of(tokens)}`,
+      `Basic ${"A".repeat(9000)}`,
     ])
     return withHeader(draft, "authorization", value)
   },
@@ -408,9 +422,17 @@ const mutations: readonly Mutation[] = [
       draft,
       "cookie",
       choose.of([
-        ...["__Host-latchkey=1.x", "__Host-latchkey=", "__Host-latchkey=%00", "=", ";;;", "a=b; a"],
-        ...[`__Host-latchkey=${choose.of(tokens)}`, `__Host-latchkey=${"1".repeat(4000)}`],
-        ...["__Host-latchkey=1.a; __Host-latchkey=2.b", "__Secure-latchkey=1", "latchkey=1.x"],
+        "__Host-latchkey=1.x",
+        "__Host-latchkey=",
+        "__Host-latchkey=%00",
+        "=",
+        ";;;",
+        "a=b; a",
+        `__Host-latchkey=${choose.of(tokens)}`,
+        `__Host-latchkey=${"1".repeat(4000)}`,
+        "__Host-latchkey=1.a; __Host-latchkey=2.b",
+        "__Secure-latchkey=1",
+        "latchkey=1.x",
       ]),
     ),
   (choose, _, draft) => {
@@ -445,10 +467,22 @@ const mutations: readonly Mutation[] = [
 /** The path in a spelling that a careless router takes for another. */
 const bent = (choose: Choose, path: string): string =>
   choose.of([
-    ...[path.replace("/", "//"), `${path}/`, `${path}/..`, `${path}/%2e%2e/x`, `${path}%2f`],
-    ...[`${path}%00`, `${path};a=b`, path.toUpperCase(), path.replaceAll("o", "%6f"), `${path}?`],
-    ...[`${path}/${encodeURIComponent(choose.of(texts).toWellFormed())}`, "/%", `/.${path}`],
-    ...[`${path}#x`, `${path}\\`, `/x/..${path}`],
+    path.replace("/", "//"),
+    `${path}/`,
+    `${path}/..`,
+    `${path}/%2e%2e/x`,
+    `${path}%2f`,
+    `${path}%00`,
+    `${path};a=b`,
+    path.toUpperCase(),
+    path.replaceAll("o", "%6f"),
+    `${path}?`,
+    `${path}/${encodeURIComponent(choose.of(texts).toWellFormed())}`,
+    "/%",
+    `/.${path}`,
+    `${path}#x`,
+    `${path}\\`,
+    `/x/..${path}`,
   ])
 
 /** Writes a draft down, now and then in an encoding that is none. */

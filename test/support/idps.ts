@@ -27,9 +27,13 @@ const jwt = {
 }
 
 const directory = {
-  ...{ servers: ["ldaps://ldap.example.com"], baseDn: "dc=example,dc=com" },
-  ...{ bindDn: "cn=admin,dc=example,dc=com", bindPassword: "s3cret", userBase: "dn" },
-  ...{ userObjectClasses: ["person"], userFilters: ["uid"] },
+  servers: ["ldaps://ldap.example.com"],
+  baseDn: "dc=example,dc=com",
+  bindDn: "cn=admin,dc=example,dc=com",
+  bindPassword: "s3cret",
+  userBase: "dn",
+  userObjectClasses: ["person"],
+  userFilters: ["uid"],
 }
 
 /** Its key is nobody's any more. */

@@ -82,9 +82,21 @@ export async function setUp(data: string, url: string, program = binary): Promis
   writeFileSync(passwordFile, `${owner.password}\n`, { mode: 0o600 })
   try {
     const args = [
-      ...["setup", "--data", data, "--public-url", url, "--org", "Acme"],
-      ...["--owner", owner.loginName, "--owner-email", owner.email],
-      ...["--owner-password-file", passwordFile, "--service-key-file", keyFile],
+      "setup",
+      "--data",
+      data,
+      "--public-url",
+      url,
+      "--org",
+      "Acme",
+      "--owner",
+      owner.loginName,
+      "--owner-email",
+      owner.email,
+      "--owner-password-file",
+      passwordFile,
+      "--service-key-file",
+      keyFile,
       // Users of these tests have short passwords, as the API's default allows them.
       ...(program === binary ? ["--password-rules", "composition"] : []),
     ]
@@ -109,8 +121,14 @@ export async function start(options: {
   const { data, port, program = binary } = options
   const grpcPort = await freePort()
   const args = [
-    ...["serve", "--data", data, "--listen", `127.0.0.1:${port}`],
-    ...["--grpc-listen", `127.0.0.1:${grpcPort}`, ...(options.args ?? [])],
+    "serve",
+    "--data",
+    data,
+    "--listen",
+    `127.0.0.1:${port}`,
+    "--grpc-listen",
+    `127.0.0.1:${grpcPort}`,
+    ...(options.args ?? []),
   ]
   const child = spawn(program, args, { env: { ...options.env } })
   let output = ""

@@ -35,7 +35,11 @@ export async function addServiceUser(
   const userId = cx.ids.next()
   const { orgId } = provider.setup
   await createUser(cx, userId, {
-    ...{ kind: "machine", orgId, userName: name, name, description: "" },
+    kind: "machine",
+    orgId,
+    userName: name,
+    name,
+    description: "",
     accessTokenType: "bearer",
   })
   await cx.store.transact(cx, (tx) => {

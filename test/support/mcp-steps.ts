@@ -68,7 +68,10 @@ export async function finish(server: Server & Begun & { readonly authorizationCo
   const resource = new URL(server.resource)
   const common = { metadata, clientInformation, resource, fetchFn }
   const first = await exchangeAuthorization(server.issuer, {
-    ...{ ...common, authorizationCode, codeVerifier, redirectUri },
+    ...common,
+    authorizationCode,
+    codeVerifier,
+    redirectUri,
   })
   const refreshToken = first.refresh_token ?? ""
   const second = await refreshAuthorization(server.issuer, { ...common, refreshToken })

@@ -52,7 +52,9 @@ function handlerOf() {
       ["client", "client_secret_basic"],
       ["client-post", "client_secret_post"],
     ].map(([client_id, token_endpoint_auth_method]) => ({
-      ...{ client_id, token_endpoint_auth_method, client_secret: "s3cret" },
+      client_id,
+      token_endpoint_auth_method,
+      client_secret: "s3cret",
       redirect_uris: redirectUri.split(" "),
     })),
     jwks: { keys: [key] },

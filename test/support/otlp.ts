@@ -57,8 +57,10 @@ export function decodedTraces(bodies: readonly Uint8Array[]): readonly Span[] {
     .flatMap(({ resource, scopeSpans }) =>
       scopeSpans.flatMap(({ spans }) =>
         spans.map((span) => ({
-          ...{ name: span.name, kind: span.kind },
-          ...{ traceId: hex(span.traceId), spanId: hex(span.spanId) },
+          name: span.name,
+          kind: span.kind,
+          traceId: hex(span.traceId),
+          spanId: hex(span.spanId),
           parentId: hex(span.parentSpanId),
           from: BigInt(span.startTimeUnixNano.toString()),
           until: BigInt(span.endTimeUnixNano.toString()),

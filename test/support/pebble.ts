@@ -32,14 +32,30 @@ export async function startPebble({ httpPort = 1, tlsPort = 1, life }: Ways): Pr
   const { certFile, keyFile } = await writeCertificate(join(folder.path, "tls"), ["localhost"])
   const config = join(folder.path, "config.json")
   const pebble = {
-    ...{ listenAddress: `127.0.0.1:${port}`, managementListenAddress: `127.0.0.1:${management}` },
-    ...{ certificate: certFile, privateKey: keyFile, httpPort, tlsPort },
+    listenAddress: `127.0.0.1:${port}`,
+    managementListenAddress: `127.0.0.1:${management}`,
+    certificate: certFile,
+    privateKey: keyFile,
+    httpPort,
+    tlsPort,
     ...(life && { certificateValidityPeriod: life }),
   }
   writeFileSync(config, JSON.stringify({ pebble }))
   const names = spawn("/usr/bin/pebble-challtestsrv", [
-    ...["-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-dns01", `127.0.0.1:${dns}`],
-    ...["-management", `127.0.0.1:${control}`, "-http01", "", "-https01", "", "-tlsalpn01", ""],
+    "-defaultIPv4",
+    "127.0.0.1",
+    "-defaultIPv6",
+    "",
+    "-dns01",
+    `127.0.0.1:${dns}`,
+    "-management",
+    `127.0.0.1:${control}`,
+    "-http01",
+    "",
+    "-https01",
+    "",
+    "-tlsalpn01",
+    "",
   ])
   const authority = spawn(binary, ["-config", config, "-dnsserver", `127.0.0.1:${dns}`], {
     env: { PEBBLE_VA_NOSLEEP: "1", PEBBLE_WFE_NONCEREJECT: "10", PEBBLE_AUTHZREUSE: "0" },

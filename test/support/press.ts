@@ -103,8 +103,11 @@ async function press(at: number): Promise<string | null> {
     input.dispatchEvent(new Event("input", { bubbles: true }))
   }
   const samples: Readonly<Record<string, string>> = {
-    ...{ email: "ada@example.com", url: "https://example.com", number: "5" },
-    ...{ date: "2040-01-01", tel: "+41791234567" },
+    email: "ada@example.com",
+    url: "https://example.com",
+    number: "5",
+    date: "2040-01-01",
+    tel: "+41791234567",
   }
   const place = opened()
   if (place) {

@@ -67,7 +67,13 @@ const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] as const
 /** Where Debian keeps them, and those that \`a2enmod proxy_http headers ssl\` turns on. */
 const modules = "/usr/lib/apache2/modules"
 const apacheModules = [
-  ...["mpm_event", "authz_core", "proxy", "proxy_http", "headers", "ssl", "socache_shmcb"],
+  "mpm_event",
+  "authz_core",
+  "proxy",
+  "proxy_http",
+  "headers",
+  "ssl",
+  "socache_shmcb",
 ] as const
 
 const configs = {

@@ -34,9 +34,19 @@ async function looked(
 const states = {
   visible: ["click", "dblclick", "fill", "press", "hover"],
   attached: [
-    ...["check", "uncheck", "setChecked", "selectOption", "setInputFiles", "focus"],
-    ...["innerText", "textContent", "inputValue", "getAttribute"],
-    ...["isChecked", "isDisabled", "isEnabled"],
+    "check",
+    "uncheck",
+    "setChecked",
+    "selectOption",
+    "setInputFiles",
+    "focus",
+    "innerText",
+    "textContent",
+    "inputValue",
+    "getAttribute",
+    "isChecked",
+    "isDisabled",
+    "isEnabled",
   ],
 } as const
 

@@ -5,7 +5,9 @@ type Settings = { readonly authority: string; readonly clientId: string }
 
 const managerOf = ({ authority, clientId }: Settings) =>
   new UserManager({
-    ...{ authority, client_id: clientId, scope: "openid profile" },
+    authority,
+    client_id: clientId,
+    scope: "openid profile",
     redirect_uri: `${location.origin}/callback`,
     automaticSilentRenew: false,
     silentRequestTimeoutInSeconds: 20,

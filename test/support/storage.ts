@@ -112,7 +112,12 @@ export function openStorage() {
 
   return {
     url: `http://127.0.0.1:${server.port}`,
-    ...{ key, bucket, objects, uploads, seen, state },
+    key,
+    bucket,
+    objects,
+    uploads,
+    seen,
+    state,
     settings: {
       "--s3-endpoint": `http://127.0.0.1:${server.port}`,
       "--s3-region": "eu-central-2",

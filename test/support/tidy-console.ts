@@ -10,10 +10,28 @@ const entry = `${home}main.tsx`
  * that they can't import each other in a circle. `main.tsx` is above them all.
  */
 export const consoleLayers: readonly string[] = [
-  ...["shell", "form", "list"],
-  ...["message", "policy", "instance", "user", "administrator", "organization"],
-  ...["refused-request", "application", "start", "project", "group", "script", "event"],
-  ...["target", "text", "idp", "provider", "transfer", "account"],
+  "shell",
+  "form",
+  "list",
+  "message",
+  "policy",
+  "instance",
+  "user",
+  "administrator",
+  "organization",
+  "refused-request",
+  "application",
+  "start",
+  "project",
+  "group",
+  "script",
+  "event",
+  "target",
+  "text",
+  "idp",
+  "provider",
+  "transfer",
+  "account",
   "app",
 ]
 

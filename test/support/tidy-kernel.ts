@@ -25,9 +25,33 @@ const inputAndOutput = /^(Bun|Worker|WebSocket|console|fetch|process|require)$/
 
 /** Words of protocols and formats, as parts of identifiers and of file names. */
 const protocolWords: ReadonlySet<string> = new Set([
-  ...["oauth", "oidc", "saml", "scim", "pkce", "dpop", "jwt", "jws", "jwe", "jwk", "jose"],
-  ...["http", "https", "grpc", "rest", "cookie", "redirect", "browser", "html", "xml"],
-  ...["smtp", "mime", "mail", "email", "ldap", "dns", "protobuf"],
+  "oauth",
+  "oidc",
+  "saml",
+  "scim",
+  "pkce",
+  "dpop",
+  "jwt",
+  "jws",
+  "jwe",
+  "jwk",
+  "jose",
+  "http",
+  "https",
+  "grpc",
+  "rest",
+  "cookie",
+  "redirect",
+  "browser",
+  "html",
+  "xml",
+  "smtp",
+  "mime",
+  "mail",
+  "email",
+  "ldap",
+  "dns",
+  "protobuf",
 ])
 
 /** Identifiers that are no protocol code, each with its reason. */

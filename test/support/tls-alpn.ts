@@ -75,18 +75,20 @@ const unansweredMs = 20_000
 /** What a TLS client is shown; undefined where it comes to nothing. */
 export const shownTo = ({ port, host = "", protocols = [], from = "127.0.0.1" }: Asked) =>
   new Promise<{ protocol: string; certificate: X509Certificate } | undefined>((done) => {
-    const socket = connect(
-      {
-        ...{ host: "127.0.0.1", port, localAddress: from, rejectUnauthorized: false },
-        ...{ servername: host, ALPNProtocols: [...protocols] },
-      },
-      () => {
-        const shown = socket.getPeerX509Certificate()
-        const protocol = socket.alpnProtocol || "none"
-        done(shown && { protocol, certificate: new X509Certificate(shown.raw) })
-        socket.destroy()
-      },
-    )
+    const options = {
+      host: "127.0.0.1",
+      port,
+      localAddress: from,
+      rejectUnauthorized: false,
+      servername: host,
+      ALPNProtocols: [...protocols],
+    }
+    const socket = connect(options, () => {
+      const shown = socket.getPeerX509Certificate()
+      const protocol = socket.alpnProtocol || "none"
+      done(shown && { protocol, certificate: new X509Certificate(shown.raw) })
+      socket.destroy()
+    })
     socket.once("error", () => done(undefined))
     socket.once("close", () => done(undefined))
     socket.setTimeout(unansweredMs, () => socket.destroy())
@@ -100,14 +102,12 @@ export const validated = async (port: number, host = "id.example.com") =>
 export const asked = (port: number, path = "/", from = "127.0.0.1", headers: string[] = []) =>
   new Promise<string>((done, fail) => {
     let text = ""
-    const socket = connect(
-      { ...{ host: "127.0.0.1", port, localAddress: from }, rejectUnauthorized: false },
-      () => {
-        const lines = [`GET ${path} HTTP/1.1`, ...headers, "connection: close", "", ""]
-        if (headers.length === 0) lines.splice(1, 0, "host: id.example.com")
-        socket.write(lines.join("\r\n"))
-      },
-    )
+    const options = { host: "127.0.0.1", port, localAddress: from, rejectUnauthorized: false }
+    const socket = connect(options, () => {
+      const lines = [`GET ${path} HTTP/1.1`, ...headers, "connection: close", "", ""]
+      if (headers.length === 0) lines.splice(1, 0, "host: id.example.com")
+      socket.write(lines.join("\r\n"))
+    })
     socket.on("data", (data: Buffer) => {
       text += data.toString()
     })

@@ -50,8 +50,13 @@ export async function openUpstream(): Promise<Upstream> {
     profile = code.claims
     const now = Math.floor(Date.now() / 1000)
     const claims = {
-      ...{ iss: upstreamIssuer, aud: "client", iat: now, exp: now + 300, nonce: code.nonce },
-      ...{ sub: String(code.claims.sub), ...upstream.lies.idToken },
+      iss: upstreamIssuer,
+      aud: "client",
+      iat: now,
+      exp: now + 300,
+      nonce: code.nonce,
+      sub: String(code.claims.sub),
+      ...upstream.lies.idToken,
     }
     const key = upstream.lies.foreignKey ? foreign.privateKey : own.privateKey
     const idToken = await new SignJWT(claims)

@@ -30,7 +30,10 @@ type Options = { readonly name: string; readonly view: View }
 export async function walkerIn(browser: Browser, { name, view }: Options): Promise<Walker> {
   const { scheme, ...viewport } = view
   const context = await browser.newContext({
-    ...{ locale: "en", viewport, colorScheme: scheme, reducedMotion: "reduce" },
+    locale: "en",
+    viewport,
+    colorScheme: scheme,
+    reducedMotion: "reduce",
   })
   const page = await context.newPage()
   const expected: { readonly status: number; readonly path: RegExp }[] = []

@@ -7,7 +7,11 @@ const form: login.Target = { action: "/ui/login/here", csrf: "csrf", authRequest
 const account = { displayName: "Ada", loginName: "ada@example.org" }
 const known = { form, account, changeHref: "/ui/login" }
 const rules: login.PasswordRules = {
-  ...{ minLength: 10, hasUppercase: true, hasLowercase: true, hasNumber: true, hasSymbol: true },
+  minLength: 10,
+  hasUppercase: true,
+  hasLowercase: true,
+  hasNumber: true,
+  hasSymbol: true,
 }
 const linked = { userId: "1", code: "", key: "", organization: "1", request: "1" }
 const application = { name: "Shop", learns: [], isOurs: false }
@@ -24,7 +28,9 @@ type Base = login.PageProps
 
 const waysIn = (base: Base): ReactElement[] => [
   createElement(login.LoginNamePage, {
-    ...{ ...base, form, createHref: "/register" },
+    ...base,
+    form,
+    createHref: "/register",
     passkey: { form, challenge: "sealed", options: "{}" },
     look: {
       links: (["register.terms", "register.privacy", "foot.help", "foot.support"] as const).map(
@@ -35,11 +41,16 @@ const waysIn = (base: Base): ReactElement[] => [
   createElement(login.PasswordPage, { ...base, ...known, application, forgotHref: "/forgot" }),
   createElement(login.PasswordChangePage, { ...base, ...known, rules, proof: "sealed" }),
   createElement(login.AccountPage, {
-    ...{ ...base, form, otherHref: "/other" },
+    ...base,
+    form,
+    otherHref: "/other",
     accounts: [{ ...account, session: "1", signedIn: true }],
   }),
   createElement(login.BarredPage, {
-    ...{ ...base, ...known, application: "Shop", bar: "organisation" },
+    ...base,
+    ...known,
+    application: "Shop",
+    bar: "organisation",
   }),
 ]
 
@@ -54,7 +65,8 @@ const links = (base: Base): ReactElement[] => [
   ...(["invite", "reset", "register", "register_org"] as const).map((page) => {
     const t = base.t.on(page)
     const words = {
-      ...{ title: t("invite.password.title"), lead: t("reset.lead") },
+      title: t("invite.password.title"),
+      lead: t("reset.lead"),
       submit: t(page === "reset" ? "reset.submit" : "register.submit"),
     }
     const props = { ...base, ...words, page, form, linked, account, rules }
@@ -69,19 +81,30 @@ const links = (base: Base): ReactElement[] => [
 const factors = (base: Base): ReactElement[] => [
   ...(["passkey", "u2f", "otp"] as const).map((factor) =>
     createElement(login.FactorPage, {
-      ...{ ...base, ...known, factor, way: factor === "otp" ? factor : "key", options: "{}" },
+      ...base,
+      ...known,
+      factor,
+      way: factor === "otp" ? factor : "key",
+      options: "{}",
       others: (["key", "otp"] as const).map((way) => ({ way, href: `/${way}` })),
     }),
   ),
   ...[true, false].flatMap((isForced) =>
     [["passkey"] as const, ["passkey", "u2f", "otp"] as const].map((ways) =>
       createElement(login.FactorSetupPage, {
-        ...{ ...base, ...known, isForced, ways, lacksKeys: false },
+        ...base,
+        ...known,
+        isForced,
+        ways,
+        lacksKeys: false,
       }),
     ),
   ),
   createElement(login.TotpSetupPage, {
-    ...{ ...base, ...known, backHref, secret: "JBSWY3DPEHPK3PXP" },
+    ...base,
+    ...known,
+    backHref,
+    secret: "JBSWY3DPEHPK3PXP",
     uri: "otpauth://totp/Acme:ada?secret=JBSWY3DPEHPK3PXP",
   }),
   ...(["passkey", "u2f"] as const).map((kind) =>
@@ -90,19 +113,35 @@ const factors = (base: Base): ReactElement[] => [
 ]
 
 const identity = {
-  ...{ userName: "ada", givenName: "Ada", familyName: "Lovelace", displayName: "Ada Lovelace" },
+  userName: "ada",
+  givenName: "Ada",
+  familyName: "Lovelace",
+  displayName: "Ada Lovelace",
   email: "ada@example.org",
 }
 
 const providers = (base: Base): ReactElement[] => [
   ...[[], [{ ...account, session: "1" }]].map((accounts) =>
     createElement(login.ExternalPage, {
-      ...{ ...base, form, intentId: "1", provider: "Acme", identity, accounts },
-      ...{ mayLink: true, mayCreate: true, isDomainRefused: false },
+      ...base,
+      form,
+      intentId: "1",
+      provider: "Acme",
+      identity,
+      accounts,
+      mayLink: true,
+      mayCreate: true,
+      isDomainRefused: false,
     }),
   ),
   createElement(login.LinkingPage, {
-    ...{ ...base, form, account, identity, intentId: "1", provider: "Acme", accountHref: "/me" },
+    ...base,
+    form,
+    account,
+    identity,
+    intentId: "1",
+    provider: "Acme",
+    accountHref: "/me",
   }),
 ]
 
@@ -115,7 +154,11 @@ const registering = (base: Base): ReactElement[] => [
     { isFounder: true },
   ].map((way) =>
     createElement(login.RegisterPage, {
-      ...{ ...base, ...way, form, signInHref, acceptValue: "sealed" },
+      ...base,
+      ...way,
+      form,
+      signInHref,
+      acceptValue: "sealed",
       registering: { email: "", givenName: "", familyName: "", organization: "" },
       terms: [
         { name: "register.terms", href: "/terms" },

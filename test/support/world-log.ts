@@ -42,8 +42,12 @@ export function openWorldStore(
   const shared = joinedLater(database.url, { file, made: database.made, clock })
   belong(opened.database, shared)
   const store = storeOn(opened, all, {
-    ...{ shared, clock, sleep: pause, now: () => performance.now() },
-    ...{ lost: () => undefined, found: () => undefined },
+    shared,
+    clock,
+    sleep: pause,
+    now: () => performance.now(),
+    lost: () => undefined,
+    found: () => undefined,
   })
   const remove = async () => {
     await store.close()
@@ -104,14 +108,19 @@ function joinedLater(url: string, { file, made, clock }: Joining): SharedLog {
   const names = file.follows === undefined ? [id] : []
   const log = made.then(() =>
     openPostgresLog({
-      ...{ ...file, url, fingerprint: "key", clock: systemClock },
+      ...file,
+      url,
+      fingerprint: "key",
+      clock: systemClock,
       fresh: () => names.shift() ?? fresh(),
     }),
   )
   // Whoever asks it for something is told.
   log.catch(() => undefined)
   return {
-    ...{ id, part: 0, idTime: 0 },
+    id,
+    part: 0,
+    idTime: 0,
     append: async (...given) => (await log).append(...given),
     read: async (...given) => (await log).read(...given),
     head: async (after) => ({ ...(await (await log).head(after)), time: clock.now() }),

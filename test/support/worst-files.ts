@@ -43,7 +43,11 @@ const pictures: readonly Worst[] = [
   } as const).map(
     ([what, [file, answer]]): Worst => ({
       ...owner,
-      ...{ decoder: "picture", what, path: logo, body: formOf(partOf(file)), answer },
+      decoder: "picture",
+      what,
+      path: logo,
+      body: formOf(partOf(file)),
+      answer,
     }),
   ),
   ...Object.entries({
@@ -61,7 +65,11 @@ const pictures: readonly Worst[] = [
   } as const).map(
     ([what, [inside, answer]]): Worst => ({
       ...owner,
-      ...{ decoder: "SVG", what, path: logo, body: formOf(partOf(svgWith(inside))), answer },
+      decoder: "SVG",
+      what,
+      path: logo,
+      body: formOf(partOf(svgWith(inside))),
+      answer,
     }),
   ),
   ...Object.entries({
@@ -80,7 +88,11 @@ const pictures: readonly Worst[] = [
   } as const).map(
     ([what, [body, answer]]): Worst => ({
       ...owner,
-      ...{ decoder: "multipart", what, path: avatar, body, answer },
+      decoder: "multipart",
+      what,
+      path: avatar,
+      body,
+      answer,
     }),
   ),
 ]
@@ -103,8 +115,13 @@ const others: readonly Worst[] = [
     "1 MB of an organization": [`{"dataOrgs":{"orgs":[${"{},".repeat(300_000)}{}]}}`, /many_parts/],
   } as const).map(
     ([what, [body, answer]]): Worst => ({
-      ...{ decoder: "JSON import", what, as: "owner", path: "/admin/v1/import", type: json },
-      ...{ body, answer },
+      decoder: "JSON import",
+      what,
+      as: "owner",
+      path: "/admin/v1/import",
+      type: json,
+      body,
+      answer,
     }),
   ),
   ...Object.entries({
@@ -112,7 +129,10 @@ const others: readonly Worst[] = [
     "14 kB of members": `{"userinfo":{${members(1400)}}}`,
   }).map(
     ([what, claims]): Worst => ({
-      ...{ decoder: "claims parameter", what, as: "stranger", answer: /^(400|302|303|431) / },
+      decoder: "claims parameter",
+      what,
+      as: "stranger",
+      answer: /^(400|302|303|431) /,
       path: authorizing + encodeURIComponent(claims).slice(0, 14_000),
     }),
   ),
@@ -123,8 +143,13 @@ const others: readonly Worst[] = [
     "600 keys": `{"jwks":{"keys":[${'{"kty":"RSA","n":"AQ"},'.repeat(600)}{}]}}`,
   }).map(
     ([what, body]): Worst => ({
-      ...{ decoder: "client registration", what, as: "stranger", path: "/oauth/v2/register" },
-      ...{ type: json, body, answer: /^(400|401|403|413) / },
+      decoder: "client registration",
+      what,
+      as: "stranger",
+      path: "/oauth/v2/register",
+      type: json,
+      body,
+      answer: /^(400|401|403|413) /,
     }),
   ),
   ...Object.entries({
@@ -134,8 +159,12 @@ const others: readonly Worst[] = [
     "a modulus of half a million bits": pemOf(65_000),
   }).map(
     ([what, pem]): Worst => ({
-      ...{ decoder: "keys", what, as: "owner", path: "/core.user.v2.UserService/AddKey" },
-      ...{ type: json, answer: /^400 / },
+      decoder: "keys",
+      what,
+      as: "owner",
+      path: "/core.user.v2.UserService/AddKey",
+      type: json,
+      answer: /^400 /,
       body: JSON.stringify({ userId: "$user", publicKey: Buffer.from(pem).toString("base64") }),
     }),
   ),

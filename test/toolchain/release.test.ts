@@ -84,7 +84,9 @@ test("the password library of a system is in its binary, and loads there", async
     `import { hash } from "@node-rs/argon2"; console.log(await hash("a"))`,
   )
   const built = await Bun.build({
-    ...{ entrypoints: [at("uses.ts")], outdir: at("used"), target: "bun" },
+    entrypoints: [at("uses.ts")],
+    outdir: at("used"),
+    target: "bun",
     plugins: [
       withAddon(addon),
       {

@@ -6,8 +6,11 @@ const runOf = (name: string, times: Readonly<Record<string, number>>) => ({
   group: groups.filter((group) => group.name === name)[0] ?? fail(name),
   report: {
     testResults: Object.entries(times).map(([file, ms]) => ({
-      ...{ name: file, status: "passed", assertionResults: [] },
-      ...{ startTime: 1000, endTime: 1000 + ms },
+      name: file,
+      status: "passed",
+      assertionResults: [],
+      startTime: 1000,
+      endTime: 1000 + ms,
     })),
   },
 })

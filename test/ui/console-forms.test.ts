@@ -55,7 +55,10 @@ test("no form is made in another way", () => {
 
 /** Such operations replace what is stored, and don't check what their caller has read. */
 const unchecked = [
-  ...["SetMyEmail", "SetMyPhone", "UpdateMyUserName", "RenamePasskey"],
+  "SetMyEmail",
+  "SetMyPhone",
+  "UpdateMyUserName",
+  "RenamePasskey",
   "SetOrganizationMetadata",
 ]
 
@@ -74,7 +77,10 @@ test("what a form updates checks its version, or else the form reads it again be
   expect([...new Set(loose)].toSorted()).toEqual(unchecked.toSorted())
   const reading = sources.filter(([, code]) => /readFirst: true/.test(code)).map(([file]) => file)
   expect(reading.toSorted()).toEqual([
-    ...["account/contact.tsx", "account/passkeys.tsx", "account/profile-page.tsx"],
-    ...["list/metadata.tsx", "user/contact.tsx"],
+    "account/contact.tsx",
+    "account/passkeys.tsx",
+    "account/profile-page.tsx",
+    "list/metadata.tsx",
+    "user/contact.tsx",
   ])
 })

@@ -136,7 +136,7 @@ describe("a form that sends a secret", () => {
   test("is not merged with changes to a list", () => {
     const edits = typed({ secret: "s3cret" }, typed({ scopes: "a mine" }))
     expect(shown({ ...now, scopes: "a theirs" }, edits)).toMatchObject({
-      ...{ conflicts: [{ name: "scopes", theirs: "a theirs", mine: "a mine" }] },
+      conflicts: [{ name: "scopes", theirs: "a theirs", mine: "a mine" }],
       values: { scopes: "a mine" },
     })
     expect(shown({ ...now, scopes: "a mine" }, edits).conflicts).toEqual([])
@@ -145,7 +145,8 @@ describe("a form that sends a secret", () => {
   test("follows the server before the secret is typed, and once it is taken back", () => {
     const edits = typed({ port: "27" })
     expect(shown({ ...now, host: "theirs" }, edits)).toMatchObject({
-      ...{ conflicts: [], values: { host: "theirs", port: "27" } },
+      conflicts: [],
+      values: { host: "theirs", port: "27" },
     })
     const late = typed({ secret: "s3cret" }, {}, theirs)
     expect(shown(theirs, late).conflicts).toEqual([])
@@ -161,7 +162,8 @@ describe("a form that sends a secret", () => {
     expect(shown(theirs, first).conflicts).toEqual([port])
     const second = decided(first, port, "theirs")
     expect(shown(theirs, second)).toMatchObject({
-      ...{ conflicts: [], values: { ...now, port: "26", secret: "s3cret" } },
+      conflicts: [],
+      values: { ...now, port: "26", secret: "s3cret" },
       unsaved: { host: { base: "theirs", value: "ours" }, secret: { value: "s3cret" } },
     })
     expect(shown({ ...theirs, port: "99" }, second).conflicts).toEqual([
@@ -256,7 +258,9 @@ describe("the changes of a form", () => {
     const saved = afterSaving(sent, sent)
     expect(shown(now, saved)).toMatchObject({ values: { name: " B " }, unsaved: {} })
     expect(shown({ ...now, name: "B" }, saved)).toMatchObject({
-      ...{ values: { name: "B" }, unsaved: {}, conflicts: [] },
+      values: { name: "B" },
+      unsaved: {},
+      conflicts: [],
     })
   })
 
@@ -275,7 +279,8 @@ describe("the changes of a form", () => {
     const after = typed({ name: "BC" }, afterSaving(sent, sent))
     for (const edits of [during, after]) {
       expect(shown({ ...now, name: "B" }, edits)).toMatchObject({
-        ...{ conflicts: [], values: { name: "BC" } },
+        conflicts: [],
+        values: { name: "BC" },
         unsaved: { name: { base: "B", value: "BC" } },
       })
       expect(shown({ ...now, name: "X" }, edits).conflicts).toHaveLength(1)

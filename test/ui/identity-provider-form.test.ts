@@ -16,8 +16,11 @@ const fresh = valuesOf(undefined)
 describe("a new provider", () => {
   test.each(kindNames)("of the kind %s creates no accounts, and links those that exist", (kind) => {
     expect(requestOf({ ...fresh, kind }, undefined).providerOptions).toMatchObject({
-      ...{ isCreationAllowed: false, isAutoCreation: false, allowedDomains: [] },
-      ...{ isLinkingAllowed: true, autoLinking: AutoLinkingOption.EMAIL },
+      isCreationAllowed: false,
+      isAutoCreation: false,
+      allowedDomains: [],
+      isLinkingAllowed: true,
+      autoLinking: AutoLinkingOption.EMAIL,
       isTrustedForAddresses: false,
     })
   })
@@ -31,7 +34,8 @@ describe("a new provider", () => {
     expect(tenantFor(" ")).toEqual({ case: "tenantId", value: "" })
     expect(tenantFor("contoso.example")).toEqual({ case: "tenantId", value: "contoso.example" })
     expect(tenantFor("common")).toEqual({
-      ...{ case: "tenantType", value: AzureADTenantType.AZURE_AD_TENANT_TYPE_COMMON },
+      case: "tenantType",
+      value: AzureADTenantType.AZURE_AD_TENANT_TYPE_COMMON,
     })
   })
 })
@@ -41,7 +45,9 @@ test("a provider that exists is shown and saved as it is", () => {
     name: "Microsoft",
     config: {
       options: {
-        ...{ isCreationAllowed: true, isAutoCreation: true, allowedDomains: ["a.example"] },
+        isCreationAllowed: true,
+        isAutoCreation: true,
+        allowedDomains: ["a.example"],
         isTrustedForAddresses: true,
       },
       config: {
@@ -55,7 +61,9 @@ test("a provider that exists is shown and saved as it is", () => {
   const saved = requestOf({ ...values, allowedDomains: "a.example\nb.example\n" }, provider)
   expect(saved.tenant.type).toEqual({ case: "tenantType", value: 0 })
   expect(saved.providerOptions).toMatchObject({
-    ...{ isCreationAllowed: true, isAutoCreation: true, isTrustedForAddresses: true },
+    isCreationAllowed: true,
+    isAutoCreation: true,
+    isTrustedForAddresses: true,
     allowedDomains: ["a.example", "b.example"],
   })
 })

@@ -112,7 +112,10 @@ describe("forms", () => {
   it("keep a set-up code that was right when another field was wrong", () => {
     const rules = { minLength: 15, hasUppercase: false, hasLowercase: false }
     const base = {
-      ...{ ...login.translator(["en"]), assets, form, seenUrl: "http://localhost" },
+      ...login.translator(["en"]),
+      assets,
+      form,
+      seenUrl: "http://localhost",
       rules: { ...rules, hasNumber: false, hasSymbol: false },
     }
     const again = { token: "code-1" }

@@ -10,8 +10,15 @@ const hostile = `"><script>alert(1)</script>`
 
 const mailOf = (look: Partial<MailLook> = {}, words: object = {}): string =>
   renderMail({
-    ...{ language: "en", title: "Hello", preHeader: "News", greeting: "Dear Ada", text: "Text" },
-    ...{ link: "https://id.example.com/x", buttonText: "Open", footerText: "Bye", ...words },
+    language: "en",
+    title: "Hello",
+    preHeader: "News",
+    greeting: "Dear Ada",
+    text: "Text",
+    link: "https://id.example.com/x",
+    buttonText: "Open",
+    footerText: "Bye",
+    ...words,
     look: { ...plain, ...look },
   })
 

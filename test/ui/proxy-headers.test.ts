@@ -8,8 +8,13 @@ import { type CgiKind, type ProxyKind, startCgi, startProxy } from "../support/p
 
 /** Headers by which a client may try to pass for somebody else. */
 const forged = {
-  ...{ "remote-user": "root", "remote-user-id": "1", "remote-email": "root@example.com" },
-  ...{ "remote-name": "Root", "remote-groups": "admin", remote_user: "root", remote_user_id: "1" },
+  "remote-user": "root",
+  "remote-user-id": "1",
+  "remote-email": "root@example.com",
+  "remote-name": "Root",
+  "remote-groups": "admin",
+  remote_user: "root",
+  remote_user_id: "1",
 }
 
 /** What Latchkey returns for a request that is allowed without a user. */
@@ -65,9 +70,16 @@ function hostOf(server: Server): string {
 
 function settingsOf(name: string, port: number, host = hostOf(program)): string {
   const [{ text = "" } = {}] = snippetsOf({
-    ...{ issuer: `http://${hostOf(latchkey)}`, clientId: "1", secret: undefined, auth: "none" },
-    ...{ isApi: false, at: (endpoint: string) => endpoint, passphrase: "" },
-    ...{ upstream: `http://${hostOf(latchkey)}`, appType: "web", hasCode: true },
+    issuer: `http://${hostOf(latchkey)}`,
+    clientId: "1",
+    secret: undefined,
+    auth: "none",
+    isApi: false,
+    at: (endpoint: string) => endpoint,
+    passphrase: "",
+    upstream: `http://${hostOf(latchkey)}`,
+    appType: "web",
+    hasCode: true,
     redirectUris: [`http://localhost:${port}/.latchkey/callback`],
     scope: "openid",
   }).filter((snippet) => snippet.name === name)

@@ -21,7 +21,9 @@ const en: Texts = { ...enFirst, ...enPages }
 const de: Texts = { ...deFirst, ...dePages }
 const catalogues: { name: string; english: Texts; other: Texts }[] = [
   ...Object.entries(login.texts).map(([language, other]) => ({
-    ...{ name: `login in ${language}`, english: login.texts.en, other },
+    name: `login in ${language}`,
+    english: login.texts.en,
+    other,
   })),
   { name: "console in de", english: en, other: de },
   ...Object.entries(events).flatMap(([language, { types, streams, fields }]) => [

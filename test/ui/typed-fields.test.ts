@@ -61,17 +61,20 @@ test("a policy has fields of the message that is read", () => {
     },
   }
   const lockout = policyOf({
-    ...{ ...headed("policy.lockout"), ...operations },
+    ...headed("policy.lockout"),
+    ...operations,
     fields: [{ ...named("maxOtpAttempts"), kind: "count", min: 0, max: 9 }],
   })
   expect(lockout.fields).toHaveLength(1)
   policyOf({
-    ...{ ...headed("policy.lockout"), ...operations },
+    ...headed("policy.lockout"),
+    ...operations,
     // @ts-expect-error it is a field of another policy
     fields: [{ name: "minLength", label: "policy.complexity.minLength", ...count }],
   })
   policyOf({
-    ...{ ...headed("policy.lockout"), ...operations },
+    ...headed("policy.lockout"),
+    ...operations,
     // @ts-expect-error no policy has this field
     fields: [check(named("maxAttempts"))],
   })

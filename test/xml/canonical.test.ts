@@ -121,7 +121,8 @@ function someDocument(below: (most: number) => number, defaults: readonly string
 
 /** What is read of an element: names, attributes and texts, whichever prefixes they have. */
 const seen = (of: Element): unknown => [
-  ...[of.namespaceURI, of.localName],
+  of.namespaceURI,
+  of.localName,
   Array.from(of.attributes)
     .filter(({ namespaceURI }) => namespaceURI !== "http://www.w3.org/2000/xmlns/")
     .map(({ namespaceURI, localName, value }) => JSON.stringify([namespaceURI, localName, value]))
@@ -178,18 +179,21 @@ test.each<[string, readonly string[]]>([
 
 describe("what the library has signed", () => {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", {
-    ...{ modulusLength: 2048, publicKeyEncoding: { type: "spki", format: "pem" } },
+    modulusLength: 2048,
+    publicKeyEncoding: { type: "spki", format: "pem" },
     privateKeyEncoding: { type: "pkcs8", format: "pem" },
   })
   const keys = [publicKey]
 
   function signed(xml: string, hash: "sha256" | "sha512", inclusive: string[] = []): string {
     const signature = new SignedXml({
-      ...{ privateKey, signatureAlgorithm: signatureNames[hash] },
+      privateKey,
+      signatureAlgorithm: signatureNames[hash],
       canonicalizationAlgorithm: exclusiveC14n,
     })
     signature.addReference({
-      ...{ xpath: "//*[@ID='it']", digestAlgorithm: digestNames[hash] },
+      xpath: "//*[@ID='it']",
+      digestAlgorithm: digestNames[hash],
       transforms: [enveloped, exclusiveC14n],
       inclusiveNamespacesPrefixList: inclusive,
     })

@@ -10,7 +10,8 @@ import { certificateOf, xmlSigner } from "../fuzz/engine/saml.ts"
 import { worked } from "../support/work.ts"
 
 const reading: Reading = {
-  ...{ name: "the message", size: responseSize },
+  name: "the message",
+  size: responseSize,
   refusedError: (message) => new Error(message),
 }
 

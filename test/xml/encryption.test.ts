@@ -14,7 +14,8 @@ import { element, write } from "../../src/xml/write.ts"
 import { certificateOf } from "../fuzz/engine/saml.ts"
 
 const reading: Reading = {
-  ...{ name: "the message", size: responseSize },
+  name: "the message",
+  size: responseSize,
   refusedError: (message) => new Error(message),
 }
 const pairOf = () => generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey
@@ -47,7 +48,8 @@ describe("what is encrypted for one reader", () => {
     expect(xml).not.toContain("Lovelace")
     expect(await opened(xml, isGuarded)).toBe(text)
     const foreign = await encrypted(assertion, {
-      ...{ certificate: await certificateOf(other), methods },
+      certificate: await certificateOf(other),
+      methods,
     })
     expect(await opened(foreign.xml, isGuarded)).toBeUndefined()
   })
@@ -97,7 +99,8 @@ const wrapped = (method: string, { hash = "sha1", of = ours, secret = key } = {}
       hash === "none"
         ? { key: createPublicKey(of), padding: constants.RSA_PKCS1_PADDING }
         : {
-            ...{ key: createPublicKey(of), oaepHash: hash },
+            key: createPublicKey(of),
+            oaepHash: hash,
             padding: constants.RSA_PKCS1_OAEP_PADDING,
           },
       secret,

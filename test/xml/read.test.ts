@@ -9,7 +9,8 @@ import {
 } from "../../src/xml/read.ts"
 
 const reading: Reading = {
-  ...{ name: "the message", size: responseSize },
+  name: "the message",
+  size: responseSize,
   refusedError: (message) => new Error(message),
 }
 const read = (xml: string) => readMessage(xml, reading)

@@ -27,7 +27,8 @@ import { element, write } from "../../src/xml/write.ts"
 import { certificateOf, xmlSigner } from "../fuzz/engine/saml.ts"
 
 const reading: Reading = {
-  ...{ name: "the message", size: responseSize },
+  name: "the message",
+  size: responseSize,
   refusedError: (message) => new Error(message),
 }
 const [ours, other] = [1, 2].map(() => generateKeyPairSync("rsa", { modulusLength: 2048 }))

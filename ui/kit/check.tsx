@@ -27,7 +27,7 @@ export function Check({ label, hint, name, error, checked, disabled, onChange }:
       />
       <span className="check-label">{label}</span>
       {hint && <span className="check-hint">{hint}</span>}
-      <Note {...{ id, error }} />
+      <Note id={id} error={error} />
     </label>
   )
 }
@@ -81,7 +81,7 @@ export function Checks<Value extends string>(props: ChecksProps<Value>) {
           onChange={(on) => turn(value, on)}
         />
       ))}
-      <Note {...{ id, error }} />
+      <Note id={id} error={error} />
     </fieldset>
   )
 }

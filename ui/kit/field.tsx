@@ -81,7 +81,11 @@ export function PasswordField(props: PasswordProps) {
   const [shown, setShown] = useState(false)
   return (
     <Field
-      {...{ label, hint, error, optional, below }}
+      label={label}
+      hint={hint}
+      error={error}
+      optional={optional}
+      below={below}
       control={(wiring) => (
         <>
           <input

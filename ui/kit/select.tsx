@@ -16,7 +16,9 @@ export function SelectField<Value extends string>(props: SelectFieldProps<Value>
   const { label, hint, error, name, options, disabled, value, onChange } = props
   return (
     <Field
-      {...{ label, hint, error }}
+      label={label}
+      hint={hint}
+      error={error}
       control={(wiring) => (
         <select
           className="input"

@@ -68,7 +68,7 @@ function LinkForm({ t: said, form, intentId, provider, accounts, ...page }: Exte
           </ul>
         </FlowForm>
       )}
-      {page.hasPasswords !== false && <TypedAccount {...{ t, form, intentId }} />}
+      {page.hasPasswords !== false && <TypedAccount t={t} form={form} intentId={intentId} />}
       {page.hasPasswords === false && accounts.length === 0 && (
         <p>{t("external.error.factor", { provider })}</p>
       )}

@@ -225,18 +225,24 @@ export function LinkPasswordPage(props: LinkPasswordPageProps) {
       <div className="account-chip">
         <AccountPerson account={account} />
       </div>
-      {place && passkey && <PasskeyFirst {...{ t, form, linked, passkey }} />}
+      {place && passkey && <PasskeyFirst t={t} form={form} linked={linked} passkey={passkey} />}
       {place !== "only" && (
         <FlowForm target={form}>
           <LinkedFields linked={linked} />
           <input type="hidden" name="code" value={linked.code} />
-          <NewPasswordFields {...{ t, account, rules, errors }} isFocused={!place || isWrong} />
+          <NewPasswordFields
+            t={t}
+            account={account}
+            rules={rules}
+            errors={errors}
+            isFocused={!place || isWrong}
+          />
           <Button kind={place ? "normal" : "primary"} type="submit" wide>
             {submit}
           </Button>
         </FlowForm>
       )}
-      {!place && passkey && <Passkey {...{ t, form, linked, passkey }} />}
+      {!place && passkey && <Passkey t={t} form={form} linked={linked} passkey={passkey} />}
     </Frame>
   )
 }
@@ -257,7 +263,9 @@ function PasskeyFirst({ t, form, linked, passkey }: PasskeyProps) {
         mode="create"
         isOffered={!isOnly}
         target={form}
-        {...{ options, hidden, error }}
+        options={options}
+        hidden={hidden}
+        error={error}
       >
         <p className="quiet small">{t("passkey_link.lead")}</p>
         <Button kind="primary" type="submit" wide>
@@ -275,7 +283,15 @@ function Passkey({ t, form, linked, passkey }: PasskeyProps) {
   const hidden = { ...linked, challenge }
   return (
     <div className="script-only">
-      <KeyForm t={t} mode="create" isOffered target={form} {...{ options, hidden, error }}>
+      <KeyForm
+        t={t}
+        mode="create"
+        isOffered
+        target={form}
+        options={options}
+        hidden={hidden}
+        error={error}
+      >
         <p className="quiet small">{t("passkey_link.lead")}</p>
         <Button type="submit" wide>
           {t("register.passkey")}

@@ -27,7 +27,7 @@ export function PasswordChangePage(props: PasswordChangePageProps) {
       <AccountChip t={t} account={account} changeHref={changeHref} />
       <FlowForm target={form}>
         <input type="hidden" name="proof" value={proof} />
-        <NewPasswordFields {...{ t, account, rules, errors }} />
+        <NewPasswordFields t={t} account={account} rules={rules} errors={errors} />
         <Button kind="primary" type="submit" wide>
           {t("password_change.submit")}
         </Button>

@@ -71,7 +71,8 @@ export function RegisterPage(props: RegisterPageProps) {
       <FlowForm target={form}>
         {isFounder && <Asked {...props} t={t} name="organization" autoComplete="organization" />}
         <Asked
-          {...{ ...props, t }}
+          {...props}
+          t={t}
           name="email"
           type="email"
           autoComplete="email"

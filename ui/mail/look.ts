@@ -20,12 +20,20 @@ export type Colours = Readonly<
 
 const standard: Readonly<Record<Mode, Colours>> = {
   light: {
-    ...{ page: delivered.light.page, card: delivered.light.surface, words: delivered.light.text },
-    ...{ quiet: "#585e6c", button: delivered.light.accent, onButton: "#ffffff" },
+    page: delivered.light.page,
+    card: delivered.light.surface,
+    words: delivered.light.text,
+    quiet: "#585e6c",
+    button: delivered.light.accent,
+    onButton: "#ffffff",
   },
   dark: {
-    ...{ page: delivered.dark.page, card: delivered.dark.surface, words: delivered.dark.text },
-    ...{ quiet: "#a2a8b6", button: delivered.dark.accent, onButton: "#101b38" },
+    page: delivered.dark.page,
+    card: delivered.dark.surface,
+    words: delivered.dark.text,
+    quiet: "#a2a8b6",
+    button: delivered.dark.accent,
+    onButton: "#101b38",
   },
 }
 

@@ -148,8 +148,12 @@ const Logo = ({ source, name, className, isHidden = false }: LogoProps) => (
     alt={name}
     height={40}
     style={{
-      ...{ display: isHidden ? "none" : "block", height: "40px", width: "auto" },
-      ...{ maxWidth: "100%", objectFit: "contain", border: 0 },
+      display: isHidden ? "none" : "block",
+      height: "40px",
+      width: "auto",
+      maxWidth: "100%",
+      objectFit: "contain",
+      border: 0,
     }}
   />
 )
@@ -181,8 +185,12 @@ function Button({ link, label, colours }: ButtonProps) {
               <a
                 href={link}
                 style={{
-                  ...{ display: "inline-block", padding: "12px 24px", color: colours.onButton },
-                  ...{ fontFamily: font, fontSize: "16px", textDecoration: "none" },
+                  display: "inline-block",
+                  padding: "12px 24px",
+                  color: colours.onButton,
+                  fontFamily: font,
+                  fontSize: "16px",
+                  textDecoration: "none",
                 }}
               >
                 {label}

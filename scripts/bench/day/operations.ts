@@ -89,7 +89,9 @@ async function signIn(families: Families, { userinfo, introspect }: Endpoints): 
 
 async function protocolEndpoints(client: Client, { projectId }: Families): Promise<Endpoints> {
   const app = await call(client, "application.CreateApplication", {
-    ...{ projectId, name: "API", apiConfiguration: {} },
+    projectId,
+    name: "API",
+    apiConfiguration: {},
   })
   const { clientId, clientSecret } = app.body.apiConfiguration
   const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`

@@ -36,11 +36,13 @@ async function populate() {
     return { id: name, secret: clientSecret }
   }
   const api = await get("CreateApplication", {
-    ...{ projectId, name: "API" },
+    projectId,
+    name: "API",
     api: { authMethodType: "API_AUTH_METHOD_TYPE_BASIC" },
   })
   const web = await get("CreateApplication", {
-    ...{ projectId, name: "Web" },
+    projectId,
+    name: "Web",
     oidc: {
       tokenSettings: { idTokenSigningAlgorithm },
       redirectUris: [redirectUri],
@@ -49,7 +51,8 @@ async function populate() {
     },
   })
   await get("CreateUser", {
-    ...{ organizationId, username: user.username },
+    organizationId,
+    username: user.username,
     human: {
       profile: { givenName: "Alice", familyName: "Bench" },
       email: { email: "alice@example.test", isVerified: true },

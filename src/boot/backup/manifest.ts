@@ -61,13 +61,14 @@ export function manifestOf(
 ): Manifest {
   const files = [...sums].map(([name, sum]) => ({ name, ...sum }))
   return {
-    ...{ format: 1, latchkey: version, made: new Date(now).toISOString(), position },
-    ...{
-      newest: newest === null ? null : new Date(newest).toISOString(),
-      schema,
-      sealed: true,
-      files,
-    },
+    format: 1,
+    latchkey: version,
+    made: new Date(now).toISOString(),
+    position,
+    newest: newest === null ? null : new Date(newest).toISOString(),
+    schema,
+    sealed: true,
+    files,
   }
 }
 

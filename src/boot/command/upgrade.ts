@@ -59,7 +59,10 @@ async function check({ env, clock, server }: Lent, flags: Flags): Promise<Outcom
   const shared = database && (await (await postgres()).postgresUpgradeOf(database, clock))
   const { bavail, bsize } = statfsSync(folder.path)
   const found = {
-    ...{ version, ...upgrade, seconds: secondsOf(upgrade), free: bavail * bsize },
+    version,
+    ...upgrade,
+    seconds: secondsOf(upgrade),
+    free: bavail * bsize,
     ...(shared && { postgres: shared }),
   }
   return { text: upgradeText(found), data: found }

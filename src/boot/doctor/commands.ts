@@ -69,7 +69,12 @@ async function deep(lent: Lent, config: Config, flags: Flags): Promise<readonly 
   const { clock, random, started, network } = lent
   const { database } = config
   return examineDeep({
-    ...{ config, folder, clock, random, network, roomAt },
+    config,
+    folder,
+    clock,
+    random,
+    network,
+    roomAt,
     drill: async (claim, there) =>
       (await lent.server()).drill({ ...claim, config: there, started }),
     mailTo: flags["--mail-to"],

@@ -78,7 +78,9 @@ export const arrivedRequest = z.lazy(() => z.strictObject({ path: z.string() }))
 export const arrived = z.lazy(() =>
   z.nullable(
     z.object({
-      ...{ host: z.string(), peer: z.string(), isRelayed: z.boolean() },
+      host: z.string(),
+      peer: z.string(),
+      isRelayed: z.boolean(),
       isSelfCheck: z.optional(z.boolean()),
     }),
   ),

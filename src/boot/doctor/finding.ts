@@ -12,12 +12,18 @@ export const ok = (check: string, said: string): Finding => ({ check, state: "ok
 
 /** It works, and won't for ever or for everybody. */
 export const warning = (check: string, said: string, remedy: string): Finding => ({
-  ...{ check, state: "warning", said, remedy },
+  check,
+  state: "warning",
+  said,
+  remedy,
 })
 
 /** It does not work. */
 export const wrong = (check: string, said: string, remedy: string): Finding => ({
-  ...{ check, state: "wrong", said, remedy },
+  check,
+  state: "wrong",
+  said,
+  remedy,
 })
 
 const marks = { ok: "ok      ", warning: "warning ", wrong: "WRONG   " } as const

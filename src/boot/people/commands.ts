@@ -139,7 +139,9 @@ async function runExport(lent: Lent, flags: Flags): Promise<Outcome> {
   const format = flags["--format"] ?? "csv"
   if (format !== "csv" && format !== "json") throw usageError("--format must be csv or json")
   const asked = {
-    ...{ instance: flags["--instance"], orgId: flags["--org"], projectId: flags["--project"] },
+    instance: flags["--instance"],
+    orgId: flags["--org"],
+    projectId: flags["--project"],
     withPasswords: flags["--with-passwords"] !== undefined,
     withOtp: flags["--with-otp"] !== undefined,
   }

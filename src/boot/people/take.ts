@@ -174,7 +174,9 @@ function refusalOf(
 
 /** Who stands twice is taken once; that is said, for the other may be somebody else. */
 const twinOf = ({ at }: Entry, { userName }: Person, first = ""): RefusedPerson => ({
-  ...{ at, name: userName, id: "people.twice" },
+  at,
+  name: userName,
+  id: "people.twice",
   message:
     `${first} has the same id, or the same user name but for capital letters, and was taken; ` +
     "give this one another name, or remove it",

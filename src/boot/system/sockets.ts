@@ -43,7 +43,8 @@ export async function openSockets(): Promise<Sockets | undefined> {
   }
   const list = () => descriptorList() ?? Array.from({ length: max() }, (_, each) => each)
   return {
-    ...{ max, list },
+    max,
+    list,
     // Since Linux 6.2 the size of the folder says how many there are; before, they are listed.
     count: () => statSync(descriptorFolder).size || list().length,
     connectionAt: (descriptor) => {

@@ -99,7 +99,9 @@ async function turning(cx: Cx, id: string, act: (tx: Transaction) => boolean) {
 type Input = Pick<CreateActionRequest, "name" | "script" | "timeout" | "allowedToFail">
 
 const inputOf = ({ name, script, timeout, allowedToFail }: Input) => ({
-  ...{ name, script, allowedToFail },
+  name,
+  script,
+  allowedToFail,
   timeoutMs: timeoutOf(timeout),
 })
 
@@ -156,14 +158,21 @@ function toAction(cx: Cx, id: string) {
   const { status, name, script, timeoutMs, allowedToFail } = cx.store.state(cx, action, id)
   if (!receipt || status === "absent" || status === "removed") throw missingError()
   return {
-    ...{ id, name, script, allowedToFail, details: details(receipt) },
+    id,
+    name,
+    script,
+    allowedToFail,
+    details: details(receipt),
     state: status === "active" ? ActionState.ACTIVE : ActionState.INACTIVE,
     timeout: durationFromMs(timeoutMs),
   }
 }
 
 const nothingYet = (owner: string): Omit<Receipt, "id" | "position"> => ({
-  ...{ version: 0, created: 0, changed: 0, owner },
+  version: 0,
+  created: 0,
+  changed: 0,
+  owner,
 })
 
 function toFlow(cx: Cx, orgId: string, type: FlowType) {

@@ -22,8 +22,10 @@ export const v2 = share<Cx>()(DiagnosisService, {
   listScriptMoments: () => ({
     moments: flowTypes.flatMap((flow) =>
       flows[flow].triggers.map((trigger) => ({
-        ...{ flowType: `${flow}`, flowName: flows[flow].words },
-        ...{ triggerType: `${trigger}`, triggerName: triggers[trigger].words },
+        flowType: `${flow}`,
+        flowName: flows[flow].words,
+        triggerType: `${trigger}`,
+        triggerName: triggers[trigger].words,
         members: [...membersOf(shapeAt(flow, trigger))],
       })),
     ),
@@ -31,7 +33,11 @@ export const v2 = share<Cx>()(DiagnosisService, {
   tryScript: async ({ name, script, timeout, userId, ...req }, cx) => {
     const flowType = flowOf(req.flowType)
     const { effects, logs, error, line, tookMs } = await rehearse(cx, {
-      ...{ name, script, userId, flowType, orgId: req.organizationId },
+      name,
+      script,
+      userId,
+      flowType,
+      orgId: req.organizationId,
       timeoutMs: timeout ? durationMs(timeout) : 0,
       triggerType: triggerOf(flowType, req.triggerType),
     })
@@ -41,7 +47,11 @@ export const v2 = share<Cx>()(DiagnosisService, {
 })
 
 const toRun = ({ requestId, actionId, name, orgId, time, tookMs, logs, error }: Kept) => ({
-  ...{ requestId, actionId, actionName: name, organizationId: orgId, error },
+  requestId,
+  actionId,
+  actionName: name,
+  organizationId: orgId,
+  error,
   creationDate: at(time),
   duration: durationFromMs(tookMs),
   logs: toLogs(logs),

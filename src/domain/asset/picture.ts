@@ -41,7 +41,9 @@ async function inProcess(
 ): Promise<File> {
   const entry = () => fileURLToPath(new URL("./picture-worker.ts", import.meta.url))
   const child = Bun.spawn([...ownPart(pictureWord, entry), ...wordsFor(picture, budget)], {
-    ...{ stdin: bytes, stdout: "pipe", stderr: "ignore" },
+    stdin: bytes,
+    stdout: "pipe",
+    stderr: "ignore",
     // What a crash of a decoder could tell stays here.
     env: { BUN_ENABLE_CRASH_REPORTING: "0" },
   })

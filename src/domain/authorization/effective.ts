@@ -45,7 +45,12 @@ function rolesOn(cx: Cx, userId: string, projectId: string): readonly EffectiveR
   const own = givenOn(cx, userId, projectId).map((each) => ({ ...each, groupId: undefined }))
   return [...own, ...heldByGroups(cx, userId, projectId)].map(
     ({ id: authorizationId, orgId, grantId, groupId, keys }) => ({
-      ...{ projectId, orgId, grantId, authorizationId, groupId, keys },
+      projectId,
+      orgId,
+      grantId,
+      authorizationId,
+      groupId,
+      keys,
     }),
   )
 }

@@ -105,7 +105,11 @@ function filterOf(
 
 /** What else is asked for bounds how many roles are looked at. */
 const narrows: ReadonlySet<string> = new Set([
-  ...["authorizationIds", "organizationId", "inUserIds", "projectId", "projectGrantId"],
+  "authorizationIds",
+  "organizationId",
+  "inUserIds",
+  "projectId",
+  "projectGrantId",
 ])
 
 const states: Readonly<Record<number, AuthorizationStatus>> = {

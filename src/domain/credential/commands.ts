@@ -73,7 +73,8 @@ type Wish = {
 export const passwordFor = (cx: Cx, id: string, plain: string, requested: Wish) =>
   createPassword(plain, {
     ...requested,
-    ...{ complexity: complexityFor(cx, id), line: queueOf(cx, homeOf(cx, id)) },
+    complexity: complexityFor(cx, id),
+    line: queueOf(cx, homeOf(cx, id)),
   })
 
 /** The same for somebody who has not had one yet. */
@@ -84,7 +85,8 @@ export const firstPasswordFor = (cx: Cx, id: string, person: Human, plain: strin
 export const firstPasswordIn = (cx: Cx, orgId: string, plain: string, requested: Wish) =>
   createPassword(plain, {
     ...requested,
-    ...{ complexity: policyOf(cx, orgId, passwordComplexity), line: queueOf(cx, orgId) },
+    complexity: policyOf(cx, orgId, passwordComplexity),
+    line: queueOf(cx, orgId),
   })
 
 /** However many users an organization gives a password, they hold up nobody else's. */

@@ -29,7 +29,10 @@ export function inviteAdded(
   const added: Draft<UserEvent> = {
     type: "user.human.invite.code.added",
     data: {
-      ...{ expires, returned, urlTemplate, applicationName },
+      expires,
+      returned,
+      urlTemplate,
+      applicationName,
       ...(verifier && { verifier }),
       ...(isOfInstance && { isOfInstance }),
     },

@@ -43,7 +43,10 @@ export function intentChecked(cx: Cx, id: string, token: string): CheckedIntent 
   const found = idpById(cx, idpId)
   if (userId === undefined || !found) throw unlinkedError()
   return {
-    ...{ userId, idpId, idpOrg: found.place ?? "", upstream: answered.upstream },
+    userId,
+    idpId,
+    idpOrg: found.place ?? "",
+    upstream: answered.upstream,
     ...signInTimesOf(found.idp, answered),
     use: (tx) => {
       if (linkedUserIn(tx, external) !== userId) throw unlinkedError()

@@ -189,7 +189,10 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
       ...(leftOut && given.scopes.includes("offline_access") && { leftOut }),
       ...(consented && { consented }),
       ...(claims && { claims }),
-      ...{ userId, authTime, methods, freshAt: freshTimeOf(session) },
+      userId,
+      authTime,
+      methods,
+      freshAt: freshTimeOf(session),
     },
   }
   tx.begin(grant, id)

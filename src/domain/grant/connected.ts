@@ -56,7 +56,11 @@ function connectedBy(cx: Cx, userId: string, id: string): Connected | undefined 
   const created = cx.store.receipt(cx, grant, id)?.created ?? 0
   const used = cx.store.state(cx, applicationUse, pairId(userId, appId)).last
   return {
-    ...{ appId, name: on.name, scopes, projects: consented, since: created },
+    appId,
+    name: on.name,
+    scopes,
+    projects: consented,
+    since: created,
     isOffline: offline !== undefined && isRenewable(cx, userId, given),
     lastUsed: Math.max(created, offline?.renewed ?? 0, used),
   }
@@ -70,7 +74,9 @@ function rememberedBy(cx: Cx, userId: string, appId: string) {
   const used = cx.store.state(cx, applicationUse, pairId(userId, appId)).last
   const { name } = state
   return {
-    ...{ appId, name, isOffline: false },
+    appId,
+    name,
+    isOffline: false,
     scopes: [...new Set(consents.flatMap(({ scopes }) => scopes))],
     projects: [...new Set(consents.flatMap(({ projects }) => projects))],
     since: Math.min(...consents.map(({ given }) => given)),

@@ -23,7 +23,10 @@ export const group = aggregate<GroupEvent, Group>({
   initial: absent,
   evolve: {
     "group.added": (_, { data: { name, description, organizationId } }) => ({
-      ...{ status: "active", orgId: organizationId, name, description },
+      status: "active",
+      orgId: organizationId,
+      name,
+      description,
     }),
     "group.changed": (state, { data }) => ({ ...state, ...data }),
     "group.removed": () => ({ ...absent, status: "removed" }),

@@ -159,11 +159,9 @@ export const memberGroups = nestingTable.searchable({
 
 /** Groups that a group is a member of itself, not through others. */
 export const hasMemberGroup = (memberGroupId: string): Filter => ({
-  ...{
-    in: "id",
-    column: "group_id",
-    of: { table: "group_groups", columns: ["group_id", "member_id"] },
-  },
+  in: "id",
+  column: "group_id",
+  of: { table: "group_groups", columns: ["group_id", "member_id"] },
   where: { equals: "member_id", value: memberGroupId },
 })
 
@@ -183,11 +181,9 @@ export const groupUsers = userTable.searchable({
 
 /** Groups that a user is in. */
 export const hasUser = (userId: string): Filter => ({
-  ...{
-    in: "id",
-    column: "group_id",
-    of: { table: "group_users", columns: ["group_id", "user_id"] },
-  },
+  in: "id",
+  column: "group_id",
+  of: { table: "group_users", columns: ["group_id", "user_id"] },
   where: { equals: "user_id", value: userId },
 })
 

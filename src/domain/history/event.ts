@@ -132,7 +132,8 @@ type StoredType = ReturnType<typeof storedTypes>[number]
 export const storedTypes = ({ store }: Cx) =>
   store.eventTypes().streams.flatMap((stream) =>
     Object.keys(store.kind(stream)?.evolve ?? {}).map((type) => ({
-      ...{ stream, type },
+      stream,
+      type,
       aggregate: aggregateOf(stream, type),
     })),
   )

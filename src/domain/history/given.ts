@@ -42,7 +42,8 @@ async function lastOnInstance(cx: Cx, userId: string): Promise<RecordedEvent | u
     types: ["instance.member.added", "instance.member.changed"],
     streams: [instance.stream],
     ids: [cx.instance],
-    ...{ asc: false, limit: eventsMax },
+    asc: false,
+    limit: eventsMax,
   })
   return events.find(({ data }) => "userId" in data && data.userId === userId)
 }

@@ -36,9 +36,18 @@ export const wordsOfStream = (cx: Pick<Cx, "languages">, stream: string): string
 
 /** What is kept by ids, names and keys that somebody chose: those stay as they are. */
 export const keyed: ReadonlySet<string> = new Set([
-  ...["actions", "all", "domains", "keys", "memberGroups", "members", "personalTokens"],
-  ...["providers", "roles"],
-  ...["secrets", "texts", "trustedDomains"],
+  "actions",
+  "all",
+  "domains",
+  "keys",
+  "memberGroups",
+  "members",
+  "personalTokens",
+  "providers",
+  "roles",
+  "secrets",
+  "texts",
+  "trustedDomains",
 ])
 
 /** Which field, from the outside in, as people read it: "oidc › redirectUris". */

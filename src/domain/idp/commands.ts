@@ -241,7 +241,8 @@ export const addLogin = (
   { say, idpIds }: { readonly say: LoginSaid; readonly idpIds: readonly string[] },
 ): Promise<Receipt> =>
   addPolicy(cx, orgId, {
-    ...{ policy: login, say },
+    policy: login,
+    say,
     also: (tx) => {
       const { links } = tx.state(idps, placeId(orgId))
       const others = [...new Set(idpIds)].filter((id) => !links.includes(id))
@@ -326,7 +327,8 @@ export function answeredBy(cx: Cx, { idp }: Pick<Found, "idp">, answer: Answer):
   return {
     ...rest,
     ...(authenticatedAt !== undefined && { authenticatedAt }),
-    ...{ authority: authorityOf(idp.settings), answeredAt: now },
+    authority: authorityOf(idp.settings),
+    answeredAt: now,
   }
 }
 

@@ -34,7 +34,10 @@ export const sealPair = (
   { secrets }: Pick<Call, "secrets">,
   { id, kind, privateJwk }: GivenKey,
 ): SealedPair => ({
-  ...{ id, kind, algorithm: algorithmOf(kind), publicKey: publicJwk(privateJwk) },
+  id,
+  kind,
+  algorithm: algorithmOf(kind),
+  publicKey: publicJwk(privateJwk),
   sealed: secrets.seal("seal", JSON.stringify(privateJwk), sealedAbout(id)),
 })
 

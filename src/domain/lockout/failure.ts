@@ -202,8 +202,12 @@ export const failureErasure: Consequences = {
 }
 
 const passwordsErased: Draft<PasswordCheckEvent> = {
-  ...{ type: "user.human.password.check.erased", data: {}, erase: {} },
+  type: "user.human.password.check.erased",
+  data: {},
+  erase: {},
 }
 const factorsErased: Draft<FactorCheckEvent> = {
-  ...{ type: "user.human.factor.check.erased", data: {}, erase: {} },
+  type: "user.human.factor.check.erased",
+  data: {},
+  erase: {},
 }

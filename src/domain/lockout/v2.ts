@@ -13,7 +13,8 @@ export const v2failure = share<Cx>()(ActivityService, {
     const found = failedSignIns(cx, req.userId, pageOf(req.pagination))
     const isShown = showsSender(cx, req.userId)
     const shown = found.rows.map(({ time, known, failed, address, user_agent }) => ({
-      ...{ creationDate: at(time), check: checks[failed] },
+      creationDate: at(time),
+      check: checks[failed],
       ...(known !== null && { knownDevice: known }),
       ...(isShown && { address, userAgent: user_agent }),
     }))

@@ -23,8 +23,15 @@ const members: Searchable = {
     FROM administrators a JOIN users u ON u.instance = a.instance AND u.id = a.user_id
     WHERE a.level = 'instance')`,
   columns: [
-    ...["created", "changed", "user_org", "email", "email_folded"],
-    ...["given_name", "given_name_folded", "family_name", "family_name_folded"],
+    "created",
+    "changed",
+    "user_org",
+    "email",
+    "email_folded",
+    "given_name",
+    "given_name_folded",
+    "family_name",
+    "family_name_folded",
   ],
   decode: administratorTable.decode,
   names: ["given_name", "family_name"],

@@ -67,7 +67,11 @@ export async function serverOf(cx: Cx, smtp: Smtp, secret: string): Promise<Mail
   const { tls, user, auth } = smtp
   const clientName = clientNameOf(requireInstance(cx).publicUrl)
   const server: Omit<MailServer, "auth"> = {
-    ...{ host, port, tls, implicitTls: isImplicitTls(smtp), instance: cx.instance },
+    host,
+    port,
+    tls,
+    implicitTls: isImplicitTls(smtp),
+    instance: cx.instance,
     ...(clientName !== undefined && { clientName }),
     ...(smtp.caCertificate !== undefined && { authorities: smtp.caCertificate }),
     // There may be more instances than there were.

@@ -96,7 +96,7 @@ async function attempt(cx: Cx, { settings, secret, receiver }: Attempt): Promise
     const sender = asciiEmail(senderAddress)
     const domain = sender.slice(sender.lastIndexOf("@") + 1)
     const messageId = `test.${cx.ids.next()}@${domain}`
-    const mail = { ...{ messageId, from, to: receiver ?? senderAddress, replyTo }, ...said }
+    const mail = { messageId, from, to: receiver ?? senderAddress, replyTo, ...said }
     return await cx.outside.mail(
       receiver === undefined ? { ...server, isTrial: true } : server,
       mail,

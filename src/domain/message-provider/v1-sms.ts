@@ -55,7 +55,10 @@ const twilioOf = ({
   description,
 }: Omit<Twilio, "kind">): Twilio => ({
   kind: "twilio",
-  ...{ sid, senderNumber, verifyServiceSid, description },
+  sid,
+  senderNumber,
+  verifyServiceSid,
+  description,
 })
 
 function toSmsProvider(cx: Cx, shown: Shown): MessageInitShape<typeof SMSProviderSchema> {

@@ -41,7 +41,14 @@ export function wishOf(
   return {
     settings: {
       kind: "smtp",
-      ...{ description, host, tls, user, senderAddress, senderName, replyToAddress, auth },
+      description,
+      host,
+      tls,
+      user,
+      senderAddress,
+      senderName,
+      replyToAddress,
+      auth,
       ...reachedOf(req, kept?.kind === "smtp" ? kept : {}),
     },
     ...(secret !== "" && { secret }),

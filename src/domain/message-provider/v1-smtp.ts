@@ -44,6 +44,11 @@ function toConfig(cx: Cx, shown: Shown): MessageInitShape<typeof SMTPConfigSchem
     details: standOf(cx, shown),
     description: provider.description,
     state: isActive ? SMTPConfigState.SMTP_CONFIG_ACTIVE : SMTPConfigState.SMTP_CONFIG_INACTIVE,
-    ...{ senderAddress, senderName, tls, host, user, replyToAddress },
+    senderAddress,
+    senderName,
+    tls,
+    host,
+    user,
+    replyToAddress,
   }
 }

@@ -158,8 +158,15 @@ function rowOf(cx: Cx, message: Message) {
 }
 
 const addressOnly = (to: string) => ({
-  ...{ display_name: to, given_name: to, family_name: "", nick_name: "", user_name: to },
-  ...{ email: to, email_verified: false, phone: "", phone_verified: false },
+  display_name: to,
+  given_name: to,
+  family_name: "",
+  nick_name: "",
+  user_name: to,
+  email: to,
+  email_verified: false,
+  phone: "",
+  phone_verified: false,
 })
 
 type LinkValues = Readonly<
@@ -175,8 +182,14 @@ function linkOf(cx: Cx, message: Message, places: LinkValues): string {
   const { code, key, orgId, loginName } = places
   if (urlTemplate !== "") {
     const values: Readonly<Record<string, string>> = {
-      ...{ UserID: userId, Code: code, OrgID: orgId, LoginName: loginName, SessionID: sessionId },
-      ...{ CodeID: codeId, DisplayName: places.displayName, PreferredLanguage: places.language },
+      UserID: userId,
+      Code: code,
+      OrgID: orgId,
+      LoginName: loginName,
+      SessionID: sessionId,
+      CodeID: codeId,
+      DisplayName: places.displayName,
+      PreferredLanguage: places.language,
     }
     return urlTemplate.replace(/\{\{\s*\.(\w+)\s*\}\}/g, (_, name: string) =>
       encodeURIComponent(values[name] ?? ""),

@@ -87,8 +87,18 @@ export type Message = Cause & {
 
 const absent: Message = {
   status: "absent",
-  ...{ kind: "verify_email", channel: "email", userId: "", codeExpires: 0, urlTemplate: "" },
-  ...{ to: "", sealed: "", place: "", added: 0, queued: 0, round: 0, error: "" },
+  kind: "verify_email",
+  channel: "email",
+  userId: "",
+  codeExpires: 0,
+  urlTemplate: "",
+  to: "",
+  sealed: "",
+  place: "",
+  added: 0,
+  queued: 0,
+  round: 0,
+  error: "",
 }
 
 /** One message to one person; the id is where its cause stands in the log. */
@@ -105,7 +115,10 @@ export const message = aggregate<MessageEvent, Message>({
       to: secret?.to ?? "",
       sealed: secret?.sealed ?? "",
       place: secret?.place ?? "",
-      ...{ added: time, queued: time, round: 1, error: "" },
+      added: time,
+      queued: time,
+      round: 1,
+      error: "",
     }),
     "message.delayed": (state, { data }) => ({ ...state, ...data }),
     "message.sent": (state) => ({ ...state, status: "sent", error: "" }),
@@ -117,7 +130,9 @@ export const message = aggregate<MessageEvent, Message>({
     "message.requeued": ({ tries: _, due: __, ...state }, { time }) => ({
       ...state,
       status: "queued",
-      ...{ queued: time, round: state.round + 1, error: "" },
+      queued: time,
+      round: state.round + 1,
+      error: "",
     }),
     "message.viewed": (state) => state,
     "message.erased": (state) => ({ ...state, status: "failed", to: "", sealed: "", place: "" }),

@@ -149,8 +149,12 @@ async function tellRegistrant(
   const cause: Cause =
     accountId === ""
       ? {
-          ...{ ...common, kind: "init", userId: id, codeExpires: asked.expires },
-          ...{ isRegistrant: true, ...(requestId && { requestId }) },
+          ...common,
+          kind: "init",
+          userId: id,
+          codeExpires: asked.expires,
+          isRegistrant: true,
+          ...(requestId && { requestId }),
         }
       : { ...common, kind: "account_exists", userId: accountId, codeExpires: 0 }
   await cx.store.transact(cx, (tx) => addMessageTo(tx, String(position), { cause, to, owner }))

@@ -179,7 +179,10 @@ async function rendered(cx: Cx, { id, state, content }: Rendering): Promise<Outg
   // under a name once is dropped by mailboxes and gateways when it comes again.
   const queued = cx.store.receipt(cx, message, id)?.created ?? 0
   return {
-    ...{ channel, to, kind, subject },
+    channel,
+    to,
+    kind,
+    subject,
     messageId: `${id}.${round}.${queued}@${new URL(requireInstance(cx).publicUrl).hostname}`,
     text: plainOf(channel, content),
     html: channel === "email" ? renderMail({ ...content, look: mailLookOf(cx, orgId) }) : "",

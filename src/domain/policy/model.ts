@@ -47,7 +47,10 @@ const said =
     return {
       ...state,
       [kind]: {
-        ...{ values, version, created: before?.created ?? time, changed: time },
+        values,
+        version,
+        created: before?.created ?? time,
+        changed: time,
         authors: authorsAfter(before?.authors ?? [], editor.user, { isPartial }),
       },
     }

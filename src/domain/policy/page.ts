@@ -76,7 +76,11 @@ export const label = policy<Label>({
     hideLoginNameSuffix: false,
     disableWatermark: false,
     themeMode: "auto",
-    ...{ logo: "", logoDark: "", icon: "", iconDark: "", font: "" },
+    logo: "",
+    logoDark: "",
+    icon: "",
+    iconDark: "",
+    font: "",
   },
   check: (values) => {
     color("primary_color", values.primaryColor)

@@ -112,7 +112,9 @@ function filterOf(
 
 /** What else is asked for bounds how many roles are looked at. */
 const narrows: ReadonlySet<string> = new Set([
-  ...["inProjectIdsFilter", "organizationIdFilter", "grantedOrganizationIdFilter"],
+  "inProjectIdsFilter",
+  "organizationIdFilter",
+  "grantedOrganizationIdFilter",
 ])
 
 const toGrant = (cx: Cx, row: GrantRow) => ({

@@ -143,7 +143,9 @@ const withRole = {
 
 /** What has a role, as the filters find it. */
 export const hasRole = (filters: readonly Filter[]): Filter => ({
-  ...{ in: "id", column: "id", of: withRole },
+  in: "id",
+  column: "id",
+  of: withRole,
   where: { all: filters },
 })
 

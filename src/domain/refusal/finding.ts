@@ -15,7 +15,10 @@ export type Finding = {
 
 /** Says something of a value that must not be shown. */
 export const about = (subject: string, cause: Cause): Finding => ({
-  ...{ subject, received: "", expected: [], ...because(subject, cause) },
+  subject,
+  received: "",
+  expected: [],
+  ...because(subject, cause),
 })
 
 /** What was found; as a function where to find it is more than the check itself needed. */

@@ -44,7 +44,11 @@ export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">
   const { requestId } = cx
   const time = cx.clock.now()
   const noted = {
-    ...{ requestId, time, endpoint, error, description },
+    requestId,
+    time,
+    endpoint,
+    error,
+    description,
     ...(appId !== undefined && { appId }),
     clientId: onOneLine(withoutSecrets(clientId)).slice(0, textMax),
     findings: findings.slice(0, listMax).map(shortened),

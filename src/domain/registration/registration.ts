@@ -203,7 +203,8 @@ export type Completing = {
 }
 
 const personOf = (said: Requested & Registrant): NewHuman => ({
-  ...{ kind: "human", orgId: said.orgId },
+  kind: "human",
+  orgId: said.orgId,
   profile: {
     givenName: said.givenName,
     familyName: said.familyName,

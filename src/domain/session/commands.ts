@@ -144,7 +144,9 @@ const vouchedBy = (
 ): Draft<SessionEvent> => ({
   type: "session.intent.checked",
   data: {
-    ...{ passwordVersion, idpId, idpOrg },
+    passwordVersion,
+    idpId,
+    idpOrg,
     ...(authTime !== undefined && { authTime }),
     ...(freshAt !== undefined && { freshAt }),
   },

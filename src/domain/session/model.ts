@@ -334,7 +334,8 @@ export const session = aggregate<SessionEvent, Session>({
     }),
     "session.password.checked": (state, event) =>
       checked(state, event, {
-        ...{ kind: "password", methods: ["pwd"] },
+        kind: "password",
+        methods: ["pwd"],
         first: event.data.passwordVersion,
       }),
     "session.intent.checked": (state, event) => {
@@ -349,7 +350,8 @@ export const session = aggregate<SessionEvent, Session>({
     },
     "session.magic_link.checked": (state, event) =>
       checked(state, event, {
-        ...{ kind: "magicLink", methods: ["otp"] },
+        kind: "magicLink",
+        methods: ["otp"],
         first: event.data.passwordVersion,
       }),
     "session.webAuthN.checked": (state, event) => {

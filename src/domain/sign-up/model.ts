@@ -28,7 +28,12 @@ export type SignUpLink = LinkTerms & {
 
 const absent: SignUpLink = {
   status: "absent",
-  ...{ orgId: "", useLimit: 0, expires: 0, domains: [], uses: 0, hashed: "" },
+  orgId: "",
+  useLimit: 0,
+  expires: 0,
+  domains: [],
+  uses: 0,
+  hashed: "",
 }
 
 /** A link with which people create their own accounts in an organization. */

@@ -35,7 +35,10 @@ async function create(cx: Cx, req: CreateSignUpLinkRequest) {
   const expires = expirationDate ? timestampMs(expirationDate) : 0
   const id = cx.ids.next()
   const terms = {
-    ...{ orgId, useLimit, expires, domains },
+    orgId,
+    useLimit,
+    expires,
+    domains,
     ...(req.requireApproval && { requiresApproval: true }),
   }
   const { url, receipt } = await createSignUpLink(cx, id, terms)

@@ -33,7 +33,8 @@ export function blockedExecutions(
 ): readonly { readonly id: string; readonly targetName: string }[] {
   const blocked = executionRows(cx).flatMap(({ id }) =>
     blockedAt(cx, id).map(({ targetId }) => ({
-      ...{ id, targetName: cx.store.state(cx, target, targetId).name },
+      id,
+      targetName: cx.store.state(cx, target, targetId).name,
     })),
   )
   return blocked.slice(0, limit)

@@ -119,7 +119,11 @@ function checked(cx: Cx, input: TargetSettings): TargetSettings {
   }
   checkEndpoint(cx, endpoint)
   return {
-    ...{ name: givenName("name", name), targetType, endpoint, timeoutMs, payloadType },
+    name: givenName("name", name),
+    targetType,
+    endpoint,
+    timeoutMs,
+    payloadType,
     interruptOnError: interruptOnError && targetType !== "async",
   }
 }

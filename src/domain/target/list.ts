@@ -26,7 +26,14 @@ type Stand = { readonly created: number; readonly changed: number }
 const rowOf = (id: string, state: Target, { created, changed }: Stand): TargetRow => {
   const { name, targetType, endpoint, timeoutMs, interruptOnError, payloadType } = state
   return {
-    ...{ id, created, changed, name, targetType, endpoint, timeoutMs, interruptOnError },
+    id,
+    created,
+    changed,
+    name,
+    targetType,
+    endpoint,
+    timeoutMs,
+    interruptOnError,
     payloadType,
   }
 }

@@ -89,7 +89,9 @@ export const target = aggregate<TargetEvent, Target>({
       ...absent,
       ...data,
       authors: [editor.user],
-      ...{ status: "active", version, sealed: secret?.sealed ?? "" },
+      status: "active",
+      version,
+      sealed: secret?.sealed ?? "",
     }),
     "target.changed": (
       state,

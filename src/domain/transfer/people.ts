@@ -85,7 +85,10 @@ function shown(cx: Cx, id: string, { home, carried }: Asked): Newcomer | undefin
   const { userName, profile, email, phone, password, status } = state
   const { preferredLanguage: language, ...names } = profile
   return {
-    ...{ id, userName, ...names, language },
+    id,
+    userName,
+    ...names,
+    language,
     email: { value: email.address, verified: email.verified },
     ...(phone && { phone: { value: phone.number, verified: phone.verified } }),
     hash: carried.withPasswords ? (password?.hash ?? "") : "",
@@ -93,7 +96,9 @@ function shown(cx: Cx, id: string, { home, carried }: Asked): Newcomer | undefin
     totp: carried.withOtp ? (totpSecret(cx, id) ?? "") : "",
     state: status,
     links: linksOf(state).map(({ idpId: provider, externalId, name }) => ({
-      ...{ provider, externalId, name },
+      provider,
+      externalId,
+      name,
     })),
     groups: groupsOfUser(cx, id),
     roles: rolesOf(cx, id, home),

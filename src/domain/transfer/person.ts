@@ -82,7 +82,11 @@ function personOf(cx: Cx, orgId: string, given: Newcomer): NewHuman {
   const names = { givenName, familyName, displayName, nickName, gender }
   return {
     kind: "human",
-    ...{ orgId, userName, email, phone, links },
+    orgId,
+    userName,
+    email,
+    phone,
+    links,
     profile: { ...names, preferredLanguage: given.language },
     ...(given.hash !== "" && { password: importPassword(given.hash, given.changePassword) }),
     metadata: Object.entries(given.metadata).map(([key, value]) => ({

@@ -94,7 +94,12 @@ async function signedHeaders(
   // Amazon names the region in the host; others take what stands there for theirs.
   const [, region = "us-east-1"] = /^s3[.-]([a-z0-9-]+)\.amazonaws\.com$/.exec(endpoint) ?? []
   const signer = new AwsV4Signer({
-    ...{ url, method, accessKeyId, secretAccessKey, region, service: "s3" },
+    url,
+    method,
+    accessKeyId,
+    secretAccessKey,
+    region,
+    service: "s3",
     headers: { "x-amz-content-sha256": createHash("sha256").update(body).digest("hex") },
     datetime: new Date(now).toISOString().replace(/[:-]|\.\d{3}/g, ""),
   })

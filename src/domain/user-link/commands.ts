@@ -49,7 +49,9 @@ export function addLink(tx: Transaction, userId: string, external: External): vo
   const added: Draft<UserEvent> = {
     type: "user.human.externalidp.added",
     data: {
-      ...{ linkId: tx.ids.next(), idpId, authority },
+      linkId: tx.ids.next(),
+      idpId,
+      authority,
       ...(isFirst && { isFirst }),
       ...(authors.length > 0 && { authors }),
     },

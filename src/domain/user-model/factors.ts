@@ -206,7 +206,12 @@ const keyAdded = (state: User, event: Added, kind: KeyKind): User =>
     const challenge = event.private?.challenge ?? ""
     const origin = originOfKey(person, event, codeId)
     const key: WebAuthnKey = {
-      ...{ kind, rpId, state: "pending", challenge, begun: event.time, codeId },
+      kind,
+      rpId,
+      state: "pending",
+      challenge,
+      begun: event.time,
+      codeId,
       ...(origin && { origin }),
     }
     return { keys: { ...Object.fromEntries(others), [tokenId]: key } }

@@ -37,7 +37,10 @@ export function sceneOf({ cx, request, browserContext, waiting }: ScriptContext,
   return {
     httpRequest: {
       // What stands behind the path may be a code, and what was posted a password.
-      ...{ method: request.method, url: `${origin}${pathname}`, host, remoteAddr: remoteIp },
+      method: request.method,
+      url: `${origin}${pathname}`,
+      host,
+      remoteAddr: remoteIp,
       headers: { "user-agent": [userAgent], "accept-language": [acceptLanguage] },
     },
     authRequest: waiting && {
@@ -55,8 +58,13 @@ function shownRequest(cx: Cx, { id, asked, loginHint }: Waiting) {
   const now = new Date(cx.clock.now()).toISOString()
   const numbers: Readonly<Record<string, number>> = promptNumbers
   return {
-    ...{ id, creationDate: now, changeDate: now, instanceId: cx.instance },
-    ...{ applicationId: asked.clientId, callbackUri: asked.redirectUri, loginHint },
+    id,
+    creationDate: now,
+    changeDate: now,
+    instanceId: cx.instance,
+    applicationId: asked.clientId,
+    callbackUri: asked.redirectUri,
+    loginHint,
     transferState: asked.state ?? "",
     prompt: asked.prompts.map((prompt) => numbers[prompt] ?? 0),
     uiLocales: asked.languages,
@@ -74,7 +82,8 @@ function shownWho(cx: Cx, present: readonly Present[], { userId, proof }: Who) {
   const isSecond = session !== undefined && (proof?.kind === "webauthn" || isCode(proof))
   const authTime = isSecond ? session.authTime : cx.clock.now()
   return {
-    ...{ userId, loginName: hasLeft(state) ? "" : state.userName },
+    userId,
+    loginName: hasLeft(state) ? "" : state.userName,
     mfasVerified: factorsShown(cx, { userId, session, proof }),
     resourceOwner: cx.store.receipt(cx, user, userId)?.owner ?? "",
     authTime: new Date(authTime).toISOString(),

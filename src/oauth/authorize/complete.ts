@@ -75,7 +75,13 @@ async function tokensOf(cx: Cx, ready: Ready, { grantId, session }: Granted): Pr
   // OpenID Connect Core §5.4: without an access token, userinfo can't be asked for the claims.
   const withUserClaims = alone || idTokenUserinfoAssertion
   const allowed: Allowed = {
-    ...{ grantId, userId: session.userId, clientId, audience, scopes, tokenType, clockSkewSeconds },
+    grantId,
+    userId: session.userId,
+    clientId,
+    audience,
+    scopes,
+    tokenType,
+    clockSkewSeconds,
     identity: identityOf(asked, { sessionId, session, projects, withUserClaims }),
   }
   await noteUse(cx, clientId)

@@ -42,6 +42,7 @@ export function showStranger(cx: Cx, show: ShowPage, stranger: Stranger): Promis
   const { cookies, ...said } = stranger
   const { host } = new URL(said.href)
   return show(cx, (ui, shared) => ui.StrangerPage({ ...shared, ...said, host }), {
-    ...{ postsElsewhere: said.fields !== undefined, cookies },
+    postsElsewhere: said.fields !== undefined,
+    cookies,
   })
 }

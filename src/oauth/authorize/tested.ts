@@ -72,7 +72,12 @@ function previewOf(cx: Cx, { asked, sessionId }: Ready, session: Session): Promi
   return preview(cx, {
     isIdTokenAlone,
     grantId: tokenParentOf("session", `${sessionId}/${appId}`),
-    ...{ userId: session.userId, clientId, audience, scopes, tokenType, clockSkewSeconds },
+    userId: session.userId,
+    clientId,
+    audience,
+    scopes,
+    tokenType,
+    clockSkewSeconds,
     identity: identityOf(asked, { sessionId, session, projects, withUserClaims }),
   })
 }

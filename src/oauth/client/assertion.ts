@@ -134,8 +134,17 @@ export async function spend(cx: Cx, assertion: Assertion): Promise<boolean> {
 
 /** Algorithms of assertions; discovery names them. */
 export const assertionAlgorithms = [
-  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
-  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+  "Ed25519",
 ] as const
 
 /** RFC 8725 §3.1: the registered key decides which algorithms are possible, not the header. */

@@ -91,7 +91,9 @@ export async function authenticateClient(
   // RFC 6749 §5.2: unknown and unproven clients are told the same.
   const { finding, whose } = client
   throw new OAuthError("invalid_client", "client authentication failed", {
-    ...{ status: 401, finding, whose },
+    status: 401,
+    finding,
+    whose,
   })
 }
 

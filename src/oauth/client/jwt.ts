@@ -93,17 +93,21 @@ export function claimsBeside(cx: Cx, claims: Unproven, wanted: Wanted): readonly
     besideText("iss", claims.iss, iss),
     besideText("sub", claims.sub, sub),
     lacksKey && {
-      ...{ subject: "kid", received: textOf(claims.kid), expected: [] },
+      subject: "kid",
+      received: textOf(claims.kid),
+      expected: [],
       ...because("kid", lacksKey),
     },
     !names.some((name) => audience.includes(name)) &&
       findingOfAddress("aud", names.join(" "), audience.slice(0, 1)),
     exp <= now && {
-      ...{ subject: "exp", received: claims.exp === undefined ? "" : `${now - exp} s ago` },
+      subject: "exp",
+      received: claims.exp === undefined ? "" : `${now - exp} s ago`,
       expected: ["in the future"],
     },
     ahead > aheadMaxSeconds && {
-      ...{ subject: iat >= nbf ? "iat" : "nbf", received: `${ahead} s ahead` },
+      subject: iat >= nbf ? "iat" : "nbf",
+      received: `${ahead} s ahead`,
       expected: ["not in the future"],
       ...because("iat", "assertion.clock"),
     },

@@ -39,8 +39,17 @@ export type Use = {
 
 /** Every way to sign a proof, all of them with a key pair; discovery names them. */
 export const proofAlgorithms = [
-  ...["ES256", "ES384", "ES512", "Ed25519", "EdDSA"],
-  ...["PS256", "PS384", "PS512", "RS256", "RS384", "RS512"],
+  "ES256",
+  "ES384",
+  "ES512",
+  "Ed25519",
+  "EdDSA",
+  "PS256",
+  "PS384",
+  "PS512",
+  "RS256",
+  "RS384",
+  "RS512",
 ] as const
 
 /** Seconds: a proof is made for one request, by a clock that may be a little off. */
@@ -130,13 +139,16 @@ function besideProof(cx: Cx, { typ, alg, htm, htu, iat }: Unproven, use: Use) {
   return [
     besideText("typ", typ, "dpop+jwt"),
     !proofAlgorithms.some((known) => known === alg) && {
-      ...{ subject: "alg", received: textOf(alg), expected: proofAlgorithms },
+      subject: "alg",
+      received: textOf(alg),
+      expected: proofAlgorithms,
     },
     besideText("htm", htm, use.method),
     !isForAddress(cx, htu, use) &&
       findingOfAddress("htu", textOf(htu), [originOf(cx, use) + use.path]),
     !isRecent && {
-      ...{ subject: "iat", received: age === undefined ? "" : `${age} s old` },
+      subject: "iat",
+      received: age === undefined ? "" : `${age} s old`,
       expected: [`at most ${ageMaxSeconds} s old`],
       ...because("iat", "assertion.clock"),
     },

@@ -41,7 +41,10 @@ export function askedBy(
   const { clientId, appId, scopes, audience, foreign } = state
   const home = orgRestriction(cx, scopes)
   return {
-    ...{ clientId, appId, scopes, audience },
+    clientId,
+    appId,
+    scopes,
+    audience,
     ...(foreign && { foreign }),
     ...(home !== undefined && { home }),
     redirectUri: "",

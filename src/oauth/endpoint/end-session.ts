@@ -198,7 +198,9 @@ function leave(
   if (frames.length > 0 || next !== location) {
     return show(cx, (ui, shared) => ui.SigningOutPage({ ...shared, frames, continueHref: next }), {
       ...lookedAt(cx, left),
-      ...{ frames, continueTo: next, cookies },
+      frames,
+      continueTo: next,
+      cookies,
     })
   }
   if (stranger !== undefined) {

@@ -116,7 +116,13 @@ function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed | "used bef
   const narrowed = asked.narrow({ audience, clientId, userId: session.userId })
   const offline = offlineFor({ client, scopes, proof: asked.proof, lifetimes: asked.lifetimes })
   const grantId = exchangeCode(tx, answered, {
-    ...{ clientId, appId, scopes, leftOut, audience, claims, session },
+    clientId,
+    appId,
+    scopes,
+    leftOut,
+    audience,
+    claims,
+    session,
     consented: consentedAmong(cx, session.userId, foreign),
     accessLifetimeSeconds: asked.lifetimes.access,
     ...(offline && { offline }),
@@ -132,7 +138,9 @@ function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed | "used bef
     clockSkewSeconds: oidc.clockSkewSeconds,
     identity: {
       ...identityOf(request.asked, {
-        ...{ sessionId: request.sessionId, session, projects: asked.projects },
+        sessionId: request.sessionId,
+        session,
+        projects: asked.projects,
         withUserClaims: oidc.idTokenUserinfoAssertion,
       }),
       code: required(parameters, "code"),
@@ -187,7 +195,9 @@ function checkVerifier(challenge: string | undefined, verifier: string | undefin
   const received = hashOf(verifier)
   const subject = "SHA-256 of code_verifier"
   throw verifierError({
-    ...{ subject, received, expected: [challenge] },
+    subject,
+    received,
+    expected: [challenge],
     ...because("code_verifier", cause),
   })
 }

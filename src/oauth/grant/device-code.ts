@@ -33,7 +33,11 @@ export const deviceCode: Grant = {
     const id = readDeviceCode(cx, required(parameters, "device_code"))
     if (id === undefined) throw wrongCodeError("code.not_ours")
     const asked = {
-      ...{ id, client: application, oidc: state.oidc, proof, narrow },
+      id,
+      client: application,
+      oidc: state.oidc,
+      proof,
+      narrow,
       projects: projectsInIdToken(cx, state),
       lifetimes: lifetimesOf(cx, clientId),
     }
@@ -84,7 +88,13 @@ function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed {
   const narrowed = asked.narrow({ audience, clientId, userId: session.userId })
   const offline = offlineFor({ client, scopes, proof, lifetimes })
   const grantId = addGrant(tx, {
-    ...{ clientId, appId, scopes, leftOut, audience, sessionId, session },
+    clientId,
+    appId,
+    scopes,
+    leftOut,
+    audience,
+    sessionId,
+    session,
     authTime: session.authTime,
     consented: consentedAmong(cx, session.userId, foreign),
     accessLifetimeSeconds: lifetimes.access,
@@ -93,7 +103,11 @@ function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed {
   })
   finishDevice(tx, id, grantId)
   return {
-    ...{ grantId, userId: session.userId, clientId, audience: narrowed, scopes },
+    grantId,
+    userId: session.userId,
+    clientId,
+    audience: narrowed,
+    scopes,
     offline: offline !== undefined,
     tokenType: oidc.tokenType,
     clockSkewSeconds: oidc.clockSkewSeconds,

@@ -55,7 +55,9 @@ export const refreshToken: Grant = {
     if (typeof renewed === "string") throw wrongTokenError(causes[renewed])
     const projects = projectsInIdToken(cx, state)
     return {
-      ...{ userId, clientId, audience },
+      userId,
+      clientId,
+      audience,
       grantId: refreshedParent(cx, grantId),
       scopes,
       tokenType: state.oidc.tokenType,

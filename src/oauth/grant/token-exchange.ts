@@ -48,7 +48,11 @@ export const tokenExchange: Grant = {
     const notAfter = Math.min(subject.expires, actor?.expires ?? subject.expires)
     const step = await cx.store.transact(cx, (tx) =>
       addExchange(tx, {
-        ...{ clientId, appId, userId, expires: notAfter * 1000, scopes },
+        clientId,
+        appId,
+        userId,
+        expires: notAfter * 1000,
+        scopes,
         ...(subject.grantId !== "" && { anchor: subject.grantId }),
         ...(actor && { actor: { userId: actor.userId, anchor: actor.grantId } }),
         tokenIds: [subject, actor].flatMap((presented) => presented?.id ?? []),
@@ -144,7 +148,8 @@ function acceptable(cx: Cx, client: AuthenticatedApp, { name, token, type }: Giv
   if (isFor(cx, client, presented)) return presented
   const subject = `aud of ${name}`
   throw unacceptableError(name, {
-    ...{ subject, received: presented.audience.join(" ") },
+    subject,
+    received: presented.audience.join(" "),
     expected: [client.clientId, client.state.projectId],
     ...because(subject, "token.audience"),
   })

@@ -11,7 +11,11 @@ import { type Parameters, wordsOf } from "../request.ts"
 
 /** What a request may say (OpenID Connect RP-Initiated Logout §2). */
 export const logoutParameters = [
-  ...["id_token_hint", "logout_hint", "client_id", "post_logout_redirect_uri", "state"],
+  "id_token_hint",
+  "logout_hint",
+  "client_id",
+  "post_logout_redirect_uri",
+  "state",
   "ui_locales",
 ] as const
 

@@ -40,7 +40,11 @@ export function metadataOf(cx: Cx, members: Members, before?: OidcConfig): Clien
     throw metadataError("jwks", "must hold the keys that private_key_jwt is checked with")
   }
   const oidc = {
-    ...{ redirectUris, grantTypes, responseTypes, appType, authMethod },
+    redirectUris,
+    grantTypes,
+    responseTypes,
+    appType,
+    authMethod,
     // A resource server elsewhere reads these without asking us.
     tokenType: before?.tokenType ?? "jwt",
     // Most clients read name and email from the ID token.

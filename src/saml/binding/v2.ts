@@ -36,7 +36,10 @@ function toRequest(
 ): MessageInitShape<typeof SAMLRequestSchema> {
   const { redirectUri: assertionConsumerService, state: relayState = "", saml } = asked
   return {
-    ...{ id, creationDate: at(created), assertionConsumerService, relayState },
+    id,
+    creationDate: at(created),
+    assertionConsumerService,
+    relayState,
     issuer: saml?.entityId ?? "",
     binding: bindingNames[saml?.binding ?? "post"],
   }

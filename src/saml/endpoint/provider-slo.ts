@@ -31,7 +31,8 @@ export const providerSlo: Endpoint = {
     const received = await receivedBy(asking)
     const isAsking = received.kind === "SAMLRequest"
     const root = await signedBy(asking, found, {
-      ...{ received, name: isAsking ? "LogoutRequest" : "LogoutResponse" },
+      received,
+      name: isAsking ? "LogoutRequest" : "LogoutResponse",
     })
     return isAsking
       ? asked(asking, found, { root, relayState: received.relayState })
@@ -60,8 +61,12 @@ async function asked(asking: Asking, found: Found, { root, relayState }: Asked):
   const service = await logoutServiceAt(cx, found)
   if (!service) throw refusedError("the metadata of the provider have no SingleLogoutService")
   const afterwards = {
-    ...{ kind: "provider response", appId: found.idp.id, url: service.responseUrl },
-    ...{ binding: service.binding, relayState, requestId: attributeOf(root, "ID") ?? "" },
+    kind: "provider response",
+    appId: found.idp.id,
+    url: service.responseUrl,
+    binding: service.binding,
+    relayState,
+    requestId: attributeOf(root, "ID") ?? "",
   } as const satisfies Afterwards
   const nameId = childOf(root, ["saml", "NameID"], reading)
   if (!nameId) return respond(asking, afterwards, "requestUnsupported")

@@ -46,8 +46,11 @@ async function asked(asking: Asking, received: Received): Promise<Response> {
   const service = logoutServiceOf(found)
   if (!service) throw refusedError("the registered metadata has no SingleLogoutService")
   const afterwards = {
-    ...{ kind: "response", appId: found.appId, url: service.responseUrl },
-    ...{ binding: service.binding, relayState: received.relayState },
+    kind: "response",
+    appId: found.appId,
+    url: service.responseUrl,
+    binding: service.binding,
+    relayState: received.relayState,
     requestId: attributeOf(root, "ID") ?? "",
   } as const satisfies Afterwards
   const named = namedBy(message)

@@ -104,8 +104,11 @@ function requestFor(found: FoundProvider, { relayState, prompts }: Begun): Reque
   const [consumer] = provider.consumers
   if (!consumer) throw refusedError("the registered metadata has no AssertionConsumerService")
   const back = {
-    ...{ appId, entityId: provider.entityId, relayState },
-    ...{ url: consumer.url, binding: consumer.binding },
+    appId,
+    entityId: provider.entityId,
+    relayState,
+    url: consumer.url,
+    binding: consumer.binding,
   }
   return requestedOf({ back, nameIdFormat: formatFor(provider), prompts })
 }

@@ -49,8 +49,12 @@ export function checkedRequest(
   }
   const consumer = consumerOf(provider, root)
   const back: Back = {
-    ...{ appId, entityId: provider.entityId, requestId, relayState },
-    ...{ url: consumer.url, binding: consumer.binding },
+    appId,
+    entityId: provider.entityId,
+    requestId,
+    relayState,
+    url: consumer.url,
+    binding: consumer.binding,
   }
   return checkedWishes(root, back, found)
 }
@@ -150,12 +154,20 @@ export function requestedOf(wishes: Wishes): Requested {
   const isContextOptional = wanted?.isOrdinary === true && !isEnforced
   const { appId, entityId, url, binding, requestId, relayState } = back
   return {
-    ...{ clientId: "", appId, redirectUri: url, responseMode: "form_post" },
-    ...{ scopes: [], audience: [], languages: [], prompts },
+    clientId: "",
+    appId,
+    redirectUri: url,
+    responseMode: "form_post",
+    scopes: [],
+    audience: [],
+    languages: [],
+    prompts,
     ...(relayState !== "" && { state: relayState }),
     needsFactor: contexts?.every((each) => each === mfaContext) ?? false,
     saml: {
-      ...{ entityId, binding, nameIdFormat },
+      entityId,
+      binding,
+      nameIdFormat,
       ...(requestId !== undefined && { requestId }),
       ...(contexts && { contexts }),
       ...(isContextOptional && { isContextOptional }),

@@ -150,8 +150,15 @@ export function statementOf(cx: Cx, { ready, back, session, told }: Answer): Wri
   const { context, attributes } = told
   return assertionOf(
     {
-      ...{ id: newId(cx), issuer, now: cx.clock.now(), nameId },
-      ...{ sessionId, authTime, sessionEnds, context, attributes },
+      id: newId(cx),
+      issuer,
+      now: cx.clock.now(),
+      nameId,
+      sessionId,
+      authTime,
+      sessionEnds,
+      context,
+      attributes,
     },
     back,
   )

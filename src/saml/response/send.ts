@@ -70,5 +70,9 @@ export function refusalOf(cx: Cx, back: Back, status: Status, why: string): Way 
 
 /** The way of an answer. */
 export const wayOf = ({ url, binding, relayState }: Back, node: Written): Way => ({
-  ...{ kind: "SAMLResponse", node, url, binding, relayState },
+  kind: "SAMLResponse",
+  node,
+  url,
+  binding,
+  relayState,
 })

@@ -34,7 +34,8 @@ export async function showTested(
   const roles = rolesHeld(cx, userId, projectId).flatMap(({ keys }) => keys)
   const statement = statementOf(cx, { ready, back: backOf(asked), session, told })
   const result = {
-    ...{ account: accountOf(cx, userId), roles: [...new Set(roles)] },
+    account: accountOf(cx, userId),
+    roles: [...new Set(roles)],
     told: { assertion: inLines(statement) },
   }
   return showPage(cx, show, { asked, cookies, result })

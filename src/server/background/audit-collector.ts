@@ -213,7 +213,9 @@ async function sendNext(
     await keepProgress(store, name, { position, note: noteOf({ ...standing, pending: seal }) })
   }
   const { status } = await outbound({
-    ...{ url, method: "POST", timeoutMs },
+    url,
+    method: "POST",
+    timeoutMs,
     headers: {
       "content-type": "application/x-ndjson",
       "idempotency-key": `"${hashOfLine(seal)}"`,

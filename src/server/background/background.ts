@@ -31,11 +31,17 @@ export function startBackground(
     leads: lead.holds,
     postponed: (reactor, { type, position }, error) =>
       services.log.warning("{reactor} failed at {type} {position} and tries again later: {error}", {
-        ...{ reactor, type, position, error },
+        reactor,
+        type,
+        position,
+        error,
       }),
     dueFailed: (reactor, { instance, id }, error) =>
       services.log.warning("{reactor} could not do {id} of instance {instance}: {error}", {
-        ...{ reactor, id, instance, error },
+        reactor,
+        id,
+        instance,
+        error,
       }),
   })
   const passed = () => Math.min(running.passed(), ...(collecting ? [collecting.passed()] : []))

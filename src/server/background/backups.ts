@@ -76,7 +76,11 @@ export const savingApart =
   async (file, stopping) => {
     const child = Bun.spawn(
       [
-        ...[...ownProgram(), "backup", file, "--data", given.data],
+        ...ownProgram(),
+        "backup",
+        file,
+        "--data",
+        given.data,
         ...flag("--config", given.config),
         ...flag("--recipient", given.backupRecipient),
         // The secret itself comes by its environment or its file, as ours did.

@@ -33,8 +33,12 @@ async function asking(of: Client, prompt: string | null) {
   const sent = { state: oauth.generateRandomState(), nonce: oauth.generateRandomNonce() }
   const url = new URL(server.authorization_endpoint ?? of.issuer)
   url.search = new URLSearchParams({
-    ...{ client_id: of.clientId, redirect_uri: callbackOf(of), response_type: "code", scope },
-    ...{ ...sent, code_challenge_method: "S256" },
+    client_id: of.clientId,
+    redirect_uri: callbackOf(of),
+    response_type: "code",
+    scope,
+    ...sent,
+    code_challenge_method: "S256",
     code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
     ...(prompt && { prompt }),
   }).toString()
@@ -60,8 +64,11 @@ async function exchanged(of: Client, url: URL, asked: Asked): Promise<DemoTokens
   const told = await oauth.userInfoRequest(server, client, got.access_token, options)
   const userinfo = await oauth.processUserInfoResponse(server, client, claims.sub, told)
   return {
-    ...{ claims, userinfo, idToken: got.id_token ?? "" },
-    ...{ accessToken: got.access_token, refreshToken: got.refresh_token },
+    claims,
+    userinfo,
+    idToken: got.id_token ?? "",
+    accessToken: got.access_token,
+    refreshToken: got.refresh_token,
   }
 }
 

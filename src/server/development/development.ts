@@ -20,7 +20,9 @@ export function developmentOf(publicUrl: string, hasFixedKeys: boolean) {
     seed: (services: ServerServices) => seed(services, { publicUrl, hasFixedKeys }),
     areas: (services: ServerServices) => [
       developmentRoutes(services, {
-        ...{ publicUrl, messages: mailbox.messages, show: pagesWith(uiEntry) },
+        publicUrl,
+        messages: mailbox.messages,
+        show: pagesWith(uiEntry),
       }),
     ],
     watcher: {

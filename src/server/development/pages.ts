@@ -109,7 +109,9 @@ function overviewPages(parts: Parts): Readonly<Record<string, Pages>> {
       )
       if (!person || !csrfMatches(cx, known, form.get("csrf") ?? "")) return goTo("/dev")
       const cookie = await enterBrowser<never>(cx, known, {
-        ...{ userId: form.get("user") ?? "", secure: false, also: () => undefined },
+        userId: form.get("user") ?? "",
+        secure: false,
+        also: () => undefined,
         // One at a time: nobody is asked which of those they have been.
         first: (tx) => {
           for (const id of tx.state(browser, known.id).sessions) endSession(tx, id)

@@ -37,26 +37,49 @@ type Seeded = {
 }
 
 const owner = {
-  ...{ id: "", loginName: "ada@acme.example", firstName: "Ada", lastName: "Lovelace" },
-  ...{ organization: "Acme", owns: "instance", roles: [] },
+  id: "",
+  loginName: "ada@acme.example",
+  firstName: "Ada",
+  lastName: "Lovelace",
+  organization: "Acme",
+  owns: "instance",
+  roles: [],
 } as const satisfies Seeded
 
 const others: readonly Seeded[] = [
   {
-    ...{ id: "grace", loginName: "grace@acme.example", firstName: "Grace", lastName: "Hopper" },
-    ...{ organization: "Acme", owns: "organization", roles: ["editor"] },
+    id: "grace",
+    loginName: "grace@acme.example",
+    firstName: "Grace",
+    lastName: "Hopper",
+    organization: "Acme",
+    owns: "organization",
+    roles: ["editor"],
   },
   {
-    ...{ id: "alan", loginName: "alan@acme.example", firstName: "Alan", lastName: "Turing" },
-    ...{ organization: "Acme", roles: ["reader"] },
+    id: "alan",
+    loginName: "alan@acme.example",
+    firstName: "Alan",
+    lastName: "Turing",
+    organization: "Acme",
+    roles: ["reader"],
   },
   {
-    ...{ id: "mary", loginName: "mary@acme.example", firstName: "Mary", lastName: "Somerville" },
-    ...{ organization: "Acme", roles: [] },
+    id: "mary",
+    loginName: "mary@acme.example",
+    firstName: "Mary",
+    lastName: "Somerville",
+    organization: "Acme",
+    roles: [],
   },
   {
-    ...{ id: "edsger", loginName: "edsger@globex.example", firstName: "Edsger" },
-    ...{ lastName: "Dijkstra", organization: "Globex", owns: "organization", roles: [] },
+    id: "edsger",
+    loginName: "edsger@globex.example",
+    firstName: "Edsger",
+    lastName: "Dijkstra",
+    organization: "Globex",
+    owns: "organization",
+    roles: [],
   },
 ]
 
@@ -73,7 +96,10 @@ export async function seed(
     const { loginName, firstName, lastName } = owner
     const given = { loginName, email: loginName, firstName, lastName, password }
     const made = await setUp(cx, {
-      ...{ publicUrl, organization: "Acme", owner: given, serviceKey: undefined },
+      publicUrl,
+      organization: "Acme",
+      owner: given,
+      serviceKey: undefined,
       keys: hasFixedKeys ? await fixedPairs(cx) : undefined,
     })
     const hashed = await createPassword(password, { names: [] })
@@ -117,7 +143,10 @@ function fill(tx: Transaction, { acme, hashed, publicUrl }: Ground): void {
   for (const { id, loginName, firstName, lastName, organization, owns, roles } of others) {
     const orgId = orgs[organization]
     addUser(tx, id, {
-      ...{ kind: "human", orgId, userName: loginName, password: hashed },
+      kind: "human",
+      orgId,
+      userName: loginName,
+      password: hashed,
       profile: { givenName: firstName, familyName: lastName },
       email: { value: loginName, verified: true },
       phone: { value: "+41791234567", verified: true },
@@ -135,24 +164,35 @@ function addClients(tx: Transaction, projectId: string, publicUrl: string): void
   const demo = `${publicUrl}/dev/demo`
   const grantTypes = ["authorization_code", "refresh_token"] as const
   addApplication(tx, clients.demo, {
-    ...{ projectId, name: "Demo", clientId: clients.demo },
+    projectId,
+    name: "Demo",
+    clientId: clients.demo,
     config: {
       kind: "oidc",
       oidc: {
-        ...{ redirectUris: [`${demo}/callback`], postLogoutRedirectUris: [demo] },
-        ...{ appType: "user_agent", authMethod: "none", grantTypes, idTokenRoleAssertion: true },
+        redirectUris: [`${demo}/callback`],
+        postLogoutRedirectUris: [demo],
+        appType: "user_agent",
+        authMethod: "none",
+        grantTypes,
+        idTokenRoleAssertion: true,
         idTokenUserinfoAssertion: true,
       },
     },
   })
   addApplication(tx, clients.own, {
-    ...{ projectId, name: "Your application", clientId: clients.own },
+    projectId,
+    name: "Your application",
+    clientId: clients.own,
     config: {
       kind: "oidc",
       oidc: {
         redirectUris: [ownRedirectUri, "http://127.0.0.1/callback"],
         postLogoutRedirectUris: ["http://localhost", "http://127.0.0.1"],
-        ...{ appType: "native", authMethod: "none", grantTypes, idTokenRoleAssertion: true },
+        appType: "native",
+        authMethod: "none",
+        grantTypes,
+        idTokenRoleAssertion: true,
         idTokenUserinfoAssertion: true,
       },
     },
@@ -164,8 +204,14 @@ async function addProviders(cx: Cx): Promise<void> {
   if (!providersOf(cx, "email").active) {
     const added = await addProvider(cx, "email", {
       settings: {
-        ...{ kind: "smtp", description: "On this machine only", host: "mail.invalid", tls: true },
-        ...{ user: "", auth: { kind: "none" }, senderName: "Latchkey", replyToAddress: "" },
+        kind: "smtp",
+        description: "On this machine only",
+        host: "mail.invalid",
+        tls: true,
+        user: "",
+        auth: { kind: "none" },
+        senderName: "Latchkey",
+        replyToAddress: "",
         senderAddress: "latchkey@acme.example",
       },
     })

@@ -44,7 +44,10 @@ export async function limitConnections(
     reportedAt = clock.now()
     for (const { network, held, count } of ended.slice(0, reportsMax)) {
       log.warning("ended {count} connections of {network}, which had {held} of {max} open files", {
-        ...{ count, network, held, max: sockets.max() },
+        count,
+        network,
+        held,
+        max: sockets.max(),
       })
     }
   })

@@ -168,7 +168,9 @@ async function renewed(parts: Parts, shelf: Shelf, { issuer, host, isStopped }: 
   shelf.put({ ...kept, failures: [...failures, failure] })
   const { said, next } = failure
   log.error("no new certificate for {host}: {said}; the next try is at {next}", {
-    ...{ host, said, next: new Date(next).toISOString() },
+    host,
+    said,
+    next: new Date(next).toISOString(),
   })
 }
 

@@ -60,7 +60,8 @@ function hostsOf(services: ServerServices) {
     const beyond = hostsBeyond(services).length
     if (beyond > said) {
       services.log.error("{beyond} hosts get no certificate: more than {hostsMax} are too many", {
-        ...{ beyond, hostsMax },
+        beyond,
+        hostsMax,
       })
     }
     said = beyond

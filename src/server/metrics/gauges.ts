@@ -29,7 +29,10 @@ export function addGauges(registry: Registry, gauged: Gauged): void {
   for (const { name, help, labels = [], isThere, rows } of gauges) {
     if (isThere && !isThere(gauged)) continue
     const gauge = new Gauge({
-      ...{ name, help, labelNames: [...labels], registers: [registry] },
+      name,
+      help,
+      labelNames: [...labels],
+      registers: [registry],
       collect: () => {
         gauge.reset()
         for (const [labelled, value] of rows(gauged)) gauge.set({ ...labelled }, value)
@@ -67,7 +70,8 @@ const storeGauges: readonly Look[] = [
 
 /** Of several that share a log each tells about itself. */
 const nodeLook = (name: string, help: string, of: (node: Node) => number | undefined): Look => ({
-  ...{ name, help },
+  name,
+  help,
   isThere: ({ services }) => services.store.node !== undefined,
   rows: ({ services: { store } }) => {
     const value = store.node && of(store.node)

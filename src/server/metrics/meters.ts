@@ -49,13 +49,17 @@ export function metersOf(): Meters {
   collectDefaultMetrics({ register: registry })
   for (const name of untold) registry.removeSingleMetric(name)
   new Gauge({
-    ...{ name: "latchkey_info", help: "Always 1; the version that runs", registers },
+    name: "latchkey_info",
+    help: "Always 1; the version that runs",
+    registers,
     labelNames: ["version"],
   }).set({ version }, 1)
   return {
     registry,
-    ...{ calls: callMeter(registers), appended: eventMeter(registers) },
-    ...{ ...oauthMeters(registers), watcher: requestMeter(registers) },
+    calls: callMeter(registers),
+    appended: eventMeter(registers),
+    ...oauthMeters(registers),
+    watcher: requestMeter(registers),
   }
 }
 
@@ -65,7 +69,9 @@ function callMeter(registers: Registers): Hooks {
   const duration = new Histogram({
     name: "latchkey_api_call_duration_seconds",
     help: "Calls of the management interface, by encoding and how they ended",
-    ...{ labelNames: ["encoding", "code"], buckets, registers },
+    labelNames: ["encoding", "code"],
+    buckets,
+    registers,
   })
   return {
     ended: ({ encoding, code, durationMs }: CallEnd) =>
@@ -77,14 +83,16 @@ function eventMeter(registers: Registers): Meters["appended"] {
   const checked = new Counter({
     name: "latchkey_sign_in_checks_total",
     help: "Passwords, passkeys, codes and the like that people showed, by method and outcome",
-    ...{ labelNames: ["method", "outcome"], registers },
+    labelNames: ["method", "outcome"],
+    registers,
   })
   // From nothing on: what first shows as one can't be seen to rise.
   for (const [method, outcome] of checks.values()) checked.inc({ method, outcome }, 0)
   const delivered = new Counter({
     name: "latchkey_messages_total",
     help: "What became of mails and SMS; a delayed one is tried again",
-    ...{ labelNames: ["outcome"], registers },
+    labelNames: ["outcome"],
+    registers,
   })
   for (const outcome of deliveries.values()) delivered.inc({ outcome }, 0)
   return (events) => {
@@ -103,12 +111,14 @@ function oauthMeters(registers: Registers): Pick<Meters, "issued" | "refused"> {
   const issued = new Counter({
     name: "latchkey_tokens_issued_total",
     help: "Answers of the token endpoint with tokens, by grant",
-    ...{ labelNames: ["grant"], registers },
+    labelNames: ["grant"],
+    registers,
   })
   const refused = new Counter({
     name: "latchkey_requests_refused_total",
     help: "Requests of applications that were refused, by endpoint and error",
-    ...{ labelNames: ["endpoint", "error"], registers },
+    labelNames: ["endpoint", "error"],
+    registers,
   })
   return {
     issued: (grant) => issued.inc({ grant: grant.replace(/^.*:/, "") }),
@@ -120,7 +130,9 @@ function requestMeter(registers: Registers): Watcher {
   const duration = new Histogram({
     name: "latchkey_http_request_duration_seconds",
     help: "Answers over HTTP, by group of routes and class of status",
-    ...{ labelNames: ["group", "status"], buckets, registers },
+    labelNames: ["group", "status"],
+    buckets,
+    registers,
   })
   const timed = (request: Request, { status }: { readonly status: number }, from: number) => {
     const group = routeOf(request)?.group ?? "other"

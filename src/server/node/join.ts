@@ -31,7 +31,10 @@ export async function joinStore(
     found: () => readiness.mended(what),
     connect: (belonging) =>
       openPostgresLog({
-        ...{ ...belonging, url, fresh, clock: systemClock },
+        ...belonging,
+        url,
+        fresh,
+        clock: systemClock,
         fingerprint: fingerprint(master),
       }),
   })

@@ -120,7 +120,9 @@ async function callerOf(services: ServerServices): Promise<CallApi> {
     const { result } = await entry.call(
       {
         headers: new Headers(orgId === undefined ? {} : { "x-core-orgid": orgId }),
-        ...{ address: "", encoding: "connect", target: { method: "POST", path: `/${name}` } },
+        address: "",
+        encoding: "connect",
+        target: { method: "POST", path: `/${name}` },
       },
       codecOf(method, request),
     )
@@ -140,7 +142,10 @@ async function actorOf(cx: Cx): Promise<string> {
     const userId = ownUserId(tx, orgId)
     if (!hasLeft(tx.state(user, userId))) return userId
     addOwnUser(tx, userId, {
-      ...{ kind: "machine", orgId, userName: userId, name: "What files describe" },
+      kind: "machine",
+      orgId,
+      userName: userId,
+      name: "What files describe",
       accessTokenType: "bearer",
     })
     addInstanceMember.within(tx, tx.instance, { userId, orgId, roles: [ownerRole] })

@@ -112,7 +112,9 @@ async function conditionOf(services: ServerServices): Promise<Condition> {
         const active: readonly string[] = signingAlgorithms(cx)
         const used = [oidc.idTokenAlgorithm, oidc.accessTokenAlgorithm]
         return {
-          ...{ id, publicUrl, hasMail: activeProvider(cx, "email") !== undefined },
+          id,
+          publicUrl,
+          hasMail: activeProvider(cx, "email") !== undefined,
           keyless: used.filter((algorithm) => !active.includes(algorithm)),
           ownerless: (await whenOwnerless(cx)) ?? null,
           unconfirmed: await unconfirmedOf(cx),

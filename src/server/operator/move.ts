@@ -33,7 +33,10 @@ export async function moveOut(start: MoveStart): Promise<Moved> {
 }
 
 const movingOf = ({ folder, master, url }: MoveStart): Moving => ({
-  ...{ file: folder.database, aggregates, url, clock: systemClock },
+  file: folder.database,
+  aggregates,
+  url,
+  clock: systemClock,
   fingerprint: fingerprint(master),
   fresh: () => randomToken(systemRandom, 16),
 })

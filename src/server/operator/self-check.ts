@@ -99,19 +99,30 @@ async function begin(cx: Cx): Promise<TemporaryUser | { readonly notTried: strin
   const secret = newSecret(cx, id)
   await cx.store.transact(cx, (tx) => {
     addOwnUser(tx, id, {
-      ...{ kind: "human", orgId, userName: id, password: ready },
+      kind: "human",
+      orgId,
+      userName: id,
+      password: ready,
       profile: { givenName: "Latchkey", familyName: "Doctor" },
       email: { value: email, verified: false },
     })
     if (totpKey === undefined) skipFactors.within(tx, id)
     else importTotp(tx, id, base32(totpKey))
     addApplication(tx, id, {
-      ...{ projectId, name: id, clientId, secret },
+      projectId,
+      name: id,
+      clientId,
+      secret,
       config: { kind: "oidc", oidc: { redirectUris: [redirectUri], postLogoutRedirectUris } },
     })
   })
   return {
-    ...{ instance: cx.instance, id, publicUrl, password, clientId, redirectUri },
+    instance: cx.instance,
+    id,
+    publicUrl,
+    password,
+    clientId,
+    redirectUri,
     ...(totpKey !== undefined && { totpKey: Buffer.from(totpKey).toString("base64url") }),
     clientSecret: secret.plain,
     token: selfCheckToken(cx, cx.requestId),
@@ -161,7 +172,8 @@ export function keepRemovingTemporary(services: ServerServices) {
     for (const instance of instanceIds(store)) {
       await removeOld(selfCheckCall(services, instance), started).catch((cause) =>
         log.error("what a self-check of {instance} made could not be removed: {cause}", {
-          ...{ instance, cause: reasonText(cause) },
+          instance,
+          cause: reasonText(cause),
         }),
       )
     }

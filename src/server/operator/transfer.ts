@@ -68,7 +68,8 @@ function begin(services: Lent, { instance, dryRun }: ImportAsked): Importing {
 }
 
 const wantedOf = ({ orgIds, withPasswords, withOtp, withSecrets }: ExportAsked) => ({
-  ...{ orgIds, excludedOrgIds: [] },
+  orgIds,
+  excludedOrgIds: [],
   carried: { withPasswords, withOtp, withSecrets },
 })
 

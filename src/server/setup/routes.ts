@@ -237,7 +237,8 @@ async function fieldsOf({ secrets, clock }: ServerServices, request: Request): P
   const password = typed || (now < until ? kept : "")
   const sealed = JSON.stringify([password, now + keptMs])
   return {
-    ...{ values, password },
+    values,
+    password,
     keptPassword: password === "" ? undefined : secrets.seal("cookie", sealed, about),
   }
 }

@@ -43,7 +43,11 @@ export function exporterOf({
     try {
       const headers = { ...given.headers, "content-type": "application/x-protobuf" }
       const answer = await send(url, {
-        ...{ method: "POST", headers, body, redirect: "manual", signal: controller.signal },
+        method: "POST",
+        headers,
+        body,
+        redirect: "manual",
+        signal: controller.signal,
       })
       await answer.body?.cancel()
       if (!answer.ok) throw new Error(`it answered ${answer.status}`)

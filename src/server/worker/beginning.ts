@@ -28,7 +28,8 @@ export function beginningOf(
   const { masterKey: _, s3Secret: __, auditCollectorAuthorization: ___, ...rest } = config
   const { limits, ...told } = rest
   return {
-    ...{ ...how, started },
+    ...how,
+    started,
     master: Buffer.from(master).toString("base64"),
     config: { ...told, limits: String(limits) },
   }
@@ -44,6 +45,7 @@ export function startOf(
     config: { ...told, limits: Number(limits), listen: { ...listen, port } },
     folder: folderAt(config.data),
     master: new Uint8Array(Buffer.from(master, "base64")),
-    ...{ started, env },
+    started,
+    env,
   }
 }

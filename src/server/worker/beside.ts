@@ -138,7 +138,8 @@ async function answeringFor(
   const limiting = await limitConnections(services, edge.listeners)
   const working = [...edge.working, keepTrimming(services), limiting]
   return {
-    ...{ services, meters },
+    services,
+    meters,
     leave: () => {
       for (const { leave } of edge.listeners) leave?.()
     },

@@ -15,7 +15,10 @@ export type Child = {
 export function startChild(start: Pick<Start, "env">, handlers: Handlers): Child {
   const child = Bun.spawn([...ownProgram(), workerWord], {
     env: ownEnvironment(start),
-    ...{ stdin: "ignore", stdout: "ignore", stderr: "inherit", serialization: "json" },
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "inherit",
+    serialization: "json",
     ipc: (message) => line.take(message),
   })
   const tell = (message: Message) => {

@@ -73,7 +73,9 @@ export function keptWorkers(start: Start): Workers | undefined {
       const { port, upstream, came, setupToken } = how
       const written = writingHandlers(store, spendOnce)
       const handlers = {
-        ...{ ...written, ...setupHandlers(setupToken), came },
+        ...written,
+        ...setupHandlers(setupToken),
+        came,
         count: (instance: string) => countRequest(services.call(instance, "")),
       }
       slots = Array.from({ length: count }, (_, at) => {

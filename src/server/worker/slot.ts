@@ -52,7 +52,9 @@ export function slotOf(parts: SlotParts): Slot {
     if (performance.now() - begun > again.calmMs) failures = 0
     const ms = Math.min(again.firstMs * 2 ** failures++, again.lastMs)
     log.error("worker {part} has ended ({how}); another one is started in {ms} ms", {
-      ...{ part, how, ms },
+      part,
+      how,
+      ms,
     })
     timer = clock.after(ms, () => void begin())
   }

@@ -59,7 +59,11 @@ export function* claimsOf(
     const last = rows.at(-1)
     if (!last) return
     yield rows.map(({ instance, kind, key, stream, id, expires }) => [
-      ...[shown(instance), kind, shown(key), stream, shown(id)],
+      shown(instance),
+      kind,
+      shown(key),
+      stream,
+      shown(id),
       expires === null ? null : wholeMs(expires),
     ])
     from = [last.instance, last.kind, last.key]

@@ -141,7 +141,9 @@ function keysBeside(requested: Requested, dominant: string, asc: boolean): strin
     const along = by === "=" ? { index: own, sort: tie, tie: undefined } : { index, sort, tie }
     return `SELECT * FROM (${keysAlong(requested, {
       ...along,
-      ...{ asc, columns, window: "$limit + $offset" },
+      asc,
+      columns,
+      window: "$limit + $offset",
       where: `${where}${isIn} AND ${sort} ${by} ${value}${onward}`,
     })})`
   }

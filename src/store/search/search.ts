@@ -59,7 +59,14 @@ export async function search<Row>(
   const values = { ...built.values }
   const plan = planOf(
     {
-      ...{ what, built, where, sort, page, after, index, except },
+      what,
+      built,
+      where,
+      sort,
+      page,
+      after,
+      index,
+      except,
       own: store.index(what.table, what.sort),
       isKey: store.keyOf(what.table) === what.key,
     },

@@ -118,7 +118,8 @@ export function followingLog(parts: FollowingParts): FollowingLog {
       await coming
     }, gapOf(parts)),
     drop: (streams) => ask(drops, streams),
-    ...{ unseen: talk.unseen, lost: talk.lost },
+    unseen: talk.unseen,
+    lost: talk.lost,
     close: async () => {
       isClosed = true
       bell.ring()
@@ -231,7 +232,11 @@ function talkOf(parts: FollowingParts) {
     }
   }
   return {
-    ...{ unseen: sight.unseen, lost: sight.lost, head: sight.head, awaited: sight.awaited, look },
+    unseen: sight.unseen,
+    lost: sight.lost,
+    head: sight.head,
+    awaited: sight.awaited,
+    look,
     drop: async (asked: Asked<readonly Dropping[], void>) => {
       try {
         await shared.drop(asked.given)

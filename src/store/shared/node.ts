@@ -144,8 +144,18 @@ export function nodeOn(
   return {
     log,
     node: {
-      ...{ part, idTime, keys, reached, lease, failures, failed, unfailed, failedAgain },
-      ...{ caughtUp: log.caughtUp, unseen: log.unseen, lost: log.lost },
+      part,
+      idTime,
+      keys,
+      reached,
+      lease,
+      failures,
+      failed,
+      unfailed,
+      failedAgain,
+      caughtUp: log.caughtUp,
+      unseen: log.unseen,
+      lost: log.lost,
       spendOnce: spenderOf(shared, parts.clock),
       nodes: async () => {
         standing = await shared.nodes(follower.place(), workLease)
@@ -154,7 +164,9 @@ export function nodeOn(
       standing: () => standing,
     },
     drops: {
-      ...{ drop: log.drop, dropClaims, purge },
+      drop: log.drop,
+      dropClaims,
+      purge,
       // As far as the file has come: what is known in memory alone is asked for again.
       trim: (limit) => shared.trim(placeOf(database), limit),
     },

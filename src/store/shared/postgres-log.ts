@@ -100,7 +100,11 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
     const together = (steps: readonly Append[], after: Place) =>
       apartIfNeeded(steps, { append: (some) => append(some, after), read: () => read(after) })
     return {
-      ...{ id, part, idTime, close, read },
+      id,
+      part,
+      idTime,
+      close,
+      read,
       append: (steps, after) => withoutEarly(readers, steps, (rest) => together(rest, after)),
       listen: (wake) => listening.listen("latchkey", (said) => wake(Number(said))),
       ...standingOf(soon, me, epochs),
@@ -243,7 +247,10 @@ function upkeepOf(
   return {
     drop: (streams) => {
       const named = streams.map(({ instance, stream, id, version, expires }) => ({
-        ...{ instance: shown(instance), stream, id: shown(id), version },
+        instance: shown(instance),
+        stream,
+        id: shown(id),
+        version,
         expires: wholeMs(expires),
       }))
       return count("drop_1($1::integer, $2, ($3::text)::json)", [JSON.stringify(named)])

@@ -122,7 +122,8 @@ export function statesOf(parts: StateParts): States {
     recall: (instance, kind, id) =>
       rows.recall(instance, kind.stream, id) ??
       rows.keep(instance, kind.stream, id, read(instance, kind, id)),
-    ...{ forget: rows.forget, outdated: rows.outdated },
+    forget: rows.forget,
+    outdated: rows.outdated,
     fold,
     apply,
     kind: (stream) => byStream.get(stream),
@@ -135,7 +136,11 @@ export function statesOf(parts: StateParts): States {
 
 /** Where a stream stands that has no event. */
 export const unbegun = ({ initial }: AnyAggregate): StateRow => ({
-  ...{ version: 0, position: 0, created: 0, changed: 0, owner: "" },
+  version: 0,
+  position: 0,
+  created: 0,
+  changed: 0,
+  owner: "",
   state: initial,
 })
 
@@ -143,7 +148,11 @@ export const unbegun = ({ initial }: AnyAggregate): StateRow => ({
 const hasRowAtOnce = ({ retention }: AnyAggregate) => retention !== "forever"
 
 const afterFirst = ({ version, position, time, owner }: LogEvent) => ({
-  ...{ version, position, created: time, changed: time, owner },
+  version,
+  position,
+  created: time,
+  changed: time,
+  owner,
 })
 
 /** Reads the first event of a stream as it is written. */

@@ -35,7 +35,14 @@ export function* foldedOf<E extends AnyEvent, State>(
     const { instance, id, version, revision, position, time, owner, correlation } = row
     if (version === 1 && last) yield last
     const event = upcast({
-      ...{ instance, id, version, revision, position, time, owner, correlation },
+      instance,
+      id,
+      version,
+      revision,
+      position,
+      time,
+      owner,
+      correlation,
       stream: kind.stream,
       type: names.name(row.type),
       data: JSON.parse(row.data),

@@ -109,7 +109,9 @@ function compared(before: readonly ObjectRow[], after: readonly ObjectRow[]): Ob
     const now = after.filter((each) => each.kind === kind)
     const changed = now.filter(({ name, text }) => !known.has(`${kind} ${name} ${text}`))
     return {
-      ...{ kind, before: before.filter((each) => each.kind === kind).length, after: now.length },
+      kind,
+      before: before.filter((each) => each.kind === kind).length,
+      after: now.length,
       changed: changed.map(({ name }) => name).sort(),
     }
   })

@@ -66,7 +66,9 @@ export function openReading(options: Options, writer: Writer): Store {
   const raw = readingLog({ database, names, sight, writer, written, losses: () => losses })
   const log = todaysLog(raw, upcast, views.looks.generation)
   const reader = readerOf({
-    ...{ file, own: `${file}-worker-${part}`, rowsMin: options.textIndexFrom },
+    file,
+    own: `${file}-worker-${part}`,
+    rowsMin: options.textIndexFrom,
   })
   const close = async () => {
     await reader.close()
@@ -76,7 +78,11 @@ export function openReading(options: Options, writer: Writer): Store {
   const faultOf = faultsTo(writer, file)
   return new Store({
     ...upkeepElsewhere,
-    ...{ log, database, faultOf, close, flush: () => undefined },
+    log,
+    database,
+    faultOf,
+    close,
+    flush: () => undefined,
     states: seenStates(states, sight),
     views: seenViews({ ...views.looks, ...views.making(writer) }, sight),
     reader: seenReader(reader, sight),

@@ -61,7 +61,14 @@ export async function openBehindProxy(args: readonly string[] = []) {
   const listen = ["--listen", `127.0.0.1:${port}`, "--grpc-listen", "127.0.0.1:0"]
   const flags = ["--data", data, ...listen, "--trusted-proxies", "127.0.0.1", ...args]
   return {
-    ...{ folder, data, url, faults, held, get, flags, owner },
+    folder,
+    data,
+    url,
+    faults,
+    held,
+    get,
+    flags,
+    owner,
     metrics: async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
     stop: (signal?: NodeJS.Signals) => server.stop(signal),
     start: async (...more: readonly string[]) => {

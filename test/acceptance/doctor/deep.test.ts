@@ -28,8 +28,13 @@ beforeAll(async () => {
   backup = join(house.folder.path, "whole.backup")
   await watchAll()
   const { id } = await house.get(admin("AddEmailProviderSMTP"), {
-    ...{ senderAddress: "id@example.com", senderName: "Acme", tls: true, caCertificate },
-    ...{ host: `localhost:${mail.port}`, user: login.user, plain: { password: login.secret } },
+    senderAddress: "id@example.com",
+    senderName: "Acme",
+    tls: true,
+    caCertificate,
+    host: `localhost:${mail.port}`,
+    user: login.user,
+    plain: { password: login.secret },
   })
   await house.get(admin("ActivateEmailProvider"), { id })
   providerId = id
@@ -119,7 +124,9 @@ test("targets learn of everybody else, and not of its user", async () => {
   const profile = { givenName: "Eva", familyName: "Example" }
   const human = { profile, email: { email: "eva@example.com", isVerified: true } }
   const { id } = await house.get("core.user.v2.UserService/CreateUser", {
-    ...{ organizationId, username: "eva", human },
+    organizationId,
+    username: "eva",
+    human,
   })
   // Events are told in their order: what comes before was told before.
   await until(() => told.some((each) => each === `user.human.added ${id}`), {

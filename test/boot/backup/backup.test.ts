@@ -81,8 +81,12 @@ describe("a backup", () => {
     expect(restored).toMatchObject({ position: running.head(), isOpen: true })
     expect(readdirSync(there).sort()).toEqual(
       [
-        ...["certificates.json", "latchkey.db", "latchkey.toml", "lock"],
-        ...["master.key", "master.key.fingerprint"],
+        "certificates.json",
+        "latchkey.db",
+        "latchkey.toml",
+        "lock",
+        "master.key",
+        "master.key.fingerprint",
       ].sort(),
     )
     const again = await openData(there)
@@ -140,8 +144,13 @@ describe("a backup", () => {
 
   test("is a tar that others open, and for its owner only", async () => {
     expect(listed(saved)).toEqual([
-      ...["latchkey-backup.txt", "master.key.fingerprint", "master.key", "latchkey.toml"],
-      ...["certificates.json", "latchkey.db", "latchkey-backup.json"],
+      "latchkey-backup.txt",
+      "master.key.fingerprint",
+      "master.key",
+      "latchkey.toml",
+      "certificates.json",
+      "latchkey.db",
+      "latchkey-backup.json",
     ])
     expect(statSync(saved).mode & 0o777).toBe(0o600)
     expect(readdirSync(data).filter((name) => name.endsWith(".part"))).toEqual([])

@@ -43,8 +43,14 @@ afterAll(() => {
 const at = (name: string) => `s3://${storage.bucket}/${name}`
 const saving = (to: string, more: Partial<BackupRequest> = {}) =>
   backup({
-    ...{ config, clock: systemClock, to, withMasterKey: true },
-    ...{ encryption: undefined, workFolder: undefined, warn: () => {}, ...more },
+    config,
+    clock: systemClock,
+    to,
+    withMasterKey: true,
+    encryption: undefined,
+    workFolder: undefined,
+    warn: () => {},
+    ...more,
   })
 
 test("a backup there is read again, and comes back", async () => {

@@ -64,8 +64,14 @@ export async function setUpData(data: string): Promise<Open> {
 
 export const save = (data: string, to: string, more: Partial<BackupRequest> = {}) =>
   backup({
-    ...{ config: configFor(data), clock: systemClock, to, withMasterKey: true },
-    ...{ encryption: undefined, workFolder: undefined, warn: () => {}, ...more },
+    config: configFor(data),
+    clock: systemClock,
+    to,
+    withMasterKey: true,
+    encryption: undefined,
+    workFolder: undefined,
+    warn: () => {},
+    ...more,
   })
 
 export const bringBack = (from: string, data: string, opening = {}) =>

@@ -35,7 +35,9 @@ test("the disk needs room for the copy and for the next backup, and inodes", () 
   const { folder, backups, config, remove } = place(10_000_000)
   const look = (rooms: Readonly<Record<string, Room>>) =>
     checkRoom({
-      ...{ folder, config, newest: "newest.backup" },
+      folder,
+      config,
+      newest: "newest.backup",
       roomAt: (path) => rooms[path] ?? { bytes: 1e12, files: undefined },
     })
   expect(brief(look({})).map((line) => line.slice(0, 14))).toEqual([
@@ -58,7 +60,11 @@ test("a backup is not restored where the copy would fill the disk of the server"
   const { folder, config, backups, remove } = place(10_000_000)
   const unused = () => Promise.reject(new Error("nothing is restored"))
   const [finding] = await checkRestore({
-    ...{ folder, config, random: systemRandom, opening: {}, drill: unused },
+    folder,
+    config,
+    random: systemRandom,
+    opening: {},
+    drill: unused,
     from: join(backups, "newest.backup"),
     roomAt: () => ({ bytes: 290e6, files: undefined }),
   })
@@ -119,7 +125,10 @@ test("codes of an authenticator app are those of RFC 6238, appendix B", () => {
   const key = Buffer.from("12345678901234567890").toString("base64url")
   const at = [59, 1_111_111_109, 1_234_567_890, 20_000_000_000]
   expect(at.map((seconds) => totpOf(key, seconds * 1000))).toEqual([
-    ...["287082", "081804", "005924", "353130"],
+    "287082",
+    "081804",
+    "005924",
+    "353130",
   ])
 })
 

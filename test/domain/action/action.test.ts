@@ -26,7 +26,11 @@ test("a script is there at once, with what it was given", async () => {
     allowedToFail: true,
   })
   expect((await estate.as("manager", "getAction", { id })).action).toMatchObject({
-    ...{ id, name: "greet", script, state: 2, allowedToFail: true },
+    id,
+    name: "greet",
+    script,
+    state: 2,
+    allowedToFail: true,
     timeout: { seconds: 2n, nanos: 500_000_000 },
     details: { sequence: 1n, resourceOwner: "org1" },
   })

@@ -7,13 +7,21 @@ import { authorizePath, browserOf, openProvider, type Visited } from "../../oaut
 import { openUpstream, upstreamIssuer } from "../../support/upstream.ts"
 
 export const ada = {
-  ...{ sub: "ada-1", preferred_username: "ada", given_name: "Ada", family_name: "Lovelace" },
-  ...{ email: "ada@example.com", email_verified: true },
+  sub: "ada-1",
+  preferred_username: "ada",
+  given_name: "Ada",
+  family_name: "Lovelace",
+  email: "ada@example.com",
+  email_verified: true,
 }
 
 const all: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
-  ...{ isAutoUpdate: true, autoLinking: "email", isTrustedForAddresses: true },
+  isLinkingAllowed: true,
+  isCreationAllowed: true,
+  isAutoCreation: true,
+  isAutoUpdate: true,
+  autoLinking: "email",
+  isTrustedForAddresses: true,
 }
 
 export type Browser = ReturnType<typeof browserOf>
@@ -28,8 +36,12 @@ export async function openArrivals(options: Partial<Options> = {}) {
     name: "Acme",
     secret: "s3cret",
     settings: {
-      ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-      ...{ isIdTokenMapping: false, usePkce: true },
+      kind: "oidc",
+      issuer: upstreamIssuer,
+      clientId: "client",
+      scopes: [],
+      isIdTokenMapping: false,
+      usePkce: true,
     },
     options: { ...all, ...options },
   })

@@ -46,8 +46,12 @@ function sectionOf(module: Uint8Array, wanted: number): Uint8Array {
 }
 
 const job = (script: string): Job => ({
-  ...{ name: "f", script, input: { shape: "token", data: { secret } } },
-  ...{ timeoutMs: 4000, workMs: 200, pagesMax: 512 },
+  name: "f",
+  script,
+  input: { shape: "token", data: { secret } },
+  timeoutMs: 4000,
+  workMs: 200,
+  pagesMax: 512,
 })
 const never = () => undefined
 const contentOf = ({ buffer }: WebAssembly.Memory) =>

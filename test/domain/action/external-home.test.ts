@@ -45,7 +45,9 @@ afterEach(() => provider.close())
 
 const bound = (body: string, orgId = home, triggerType: 1 | 2 = 1) =>
   bind(provider, {
-    ...{ flowType: 1, triggerType, orgId },
+    flowType: 1,
+    triggerType,
+    orgId,
     scripts: [`function f${triggerType}({ v1 }, api) { ${body} }`],
   })
 
@@ -79,8 +81,12 @@ describe("who may do more than whoever writes scripts", () => {
     await bound(takenOver)
     expect(answerOf(await arrivals.signIn(claims))).toHaveProperty("code")
     const said = {
-      ...{ givenName: "Ada", familyName: claims.family_name, email: claims.email },
-      ...{ phone: "+41791112233", emailVerified: true, phoneVerified: true },
+      givenName: "Ada",
+      familyName: claims.family_name,
+      email: claims.email,
+      phone: "+41791112233",
+      emailVerified: true,
+      phoneVerified: true,
     }
     const made = { givenName: "Mallory", email: "m@evil.example", phone: "+41790000000" }
     expect(known()).toMatchObject(membership ? said : made)
@@ -93,8 +99,11 @@ describe("the page that asks who is new, and who is here already,", () => {
     await open({ isAutoCreation: false, autoLinking: "off" })
   })
   const create = {
-    ...{ choice: "create", givenName: "Ada", familyName: "Lovelace" },
-    ...{ userName: "ada", email: ada.email },
+    choice: "create",
+    givenName: "Ada",
+    familyName: "Lovelace",
+    userName: "ada",
+    email: ada.email,
   }
   /** The id of another request that waits in the browser. */
   const otherRequest = async (browser: Browser, orgId?: string) =>
@@ -187,9 +196,17 @@ describe("who may mend a script is not kept out by it", () => {
 })
 
 const identity = {
-  ...{ externalId: "ada-1", userName: "ada", givenName: "Ada", familyName: "Lovelace" },
-  ...{ displayName: "", nickName: "", email: ada.email, emailVerified: true },
-  ...{ phone: "", phoneVerified: false, preferredLanguage: "" },
+  externalId: "ada-1",
+  userName: "ada",
+  givenName: "Ada",
+  familyName: "Lovelace",
+  displayName: "",
+  nickName: "",
+  email: ada.email,
+  emailVerified: true,
+  phone: "",
+  phoneVerified: false,
+  preferredLanguage: "",
 }
 const answer = { identity, raw: {}, accessToken: "", idToken: "" }
 
@@ -252,8 +269,10 @@ describe("an address or a number that is only written otherwise", () => {
     await bound(body, home, triggerType)
     await arrivals.signIn({ ...ada, ...verified })
     expect(known()).toMatchObject({
-      ...{ email: "Ada@Example.com", emailVerified: true },
-      ...{ phone: "+41791112233", phoneVerified: true },
+      email: "Ada@Example.com",
+      emailVerified: true,
+      phone: "+41791112233",
+      phoneVerified: true,
     })
   })
 

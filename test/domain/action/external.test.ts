@@ -24,7 +24,8 @@ const noted = (key: string) => arrivals.noted(key)
 
 const bound = (triggerType: 1 | 2 | 3, body: string) =>
   bind(provider, {
-    ...{ flowType: 1, triggerType },
+    flowType: 1,
+    triggerType,
     scripts: [`function f${triggerType}(ctx, api) { const { v1 } = ctx; ${body} }`],
   })
 
@@ -49,23 +50,28 @@ test("a script says otherwise what a provider says, sees it, and notes what it w
   )
   expect(answerOf(await signIn())).toHaveProperty("code")
   expect(profile(provider.cx(), here())).toMatchObject({
-    ...{ userName: "lovelace", givenName: "ADA", familyName: "L.", nickName: "A", name: "Ada L." },
-    ...{ preferredLanguage: "fr", email: "ada@example.com", emailVerified: true },
-    ...{ phone: "+41791234567", phoneVerified: true },
+    userName: "lovelace",
+    givenName: "ADA",
+    familyName: "L.",
+    nickName: "A",
+    name: "Ada L.",
+    preferredLanguage: "fr",
+    email: "ada@example.com",
+    emailVerified: true,
+    phone: "+41791234567",
+    phoneVerified: true,
   })
   expect(noted("seen")).toEqual([
-    ...[
-      "ada-1",
-      "ada@example.com",
-      "none",
-      "ada-1",
-      "ada-1",
-      "string",
-      3,
-      arrivals.client.id,
-      true,
-      "GET",
-    ],
+    "ada-1",
+    "ada@example.com",
+    "none",
+    "ada-1",
+    "ada-1",
+    "string",
+    3,
+    arrivals.client.id,
+    true,
+    "GET",
   ])
   expect(noted("older")).toEqual({ n: 1 })
 })
@@ -87,8 +93,10 @@ test.each([
   await bound(1, body)
   await signIn({ ...ada, phone_number: "+41791112233", phone_number_verified: true })
   expect(profile(provider.cx(), here())).toMatchObject({
-    ...{ email: "king@example.com", emailVerified: verified },
-    ...{ phone: "+41791234567", phoneVerified: verified },
+    email: "king@example.com",
+    emailVerified: verified,
+    phone: "+41791234567",
+    phoneVerified: verified,
   })
 })
 
@@ -104,7 +112,9 @@ test("it may say which address is whose, but only to its own organisation", asyn
   await createOrganization(cx, "org2", { name: "Globex" })
   const victim = cx.ids.next()
   await createUser(cx, victim, {
-    ...{ kind: "human", orgId: "org2", userName: "victim" },
+    kind: "human",
+    orgId: "org2",
+    userName: "victim",
     profile: { givenName: "Vic", familyName: "Tim" },
     email: { value: "victim@example.com", verified: true },
   })
@@ -128,7 +138,9 @@ test("who is linked as they come is kept out by their own organisation's, each t
   await createOrganization(cx, "org2", { name: "Globex" })
   const person = cx.ids.next()
   await createUser(cx, person, {
-    ...{ kind: "human", orgId: "org2", userName: "ada" },
+    kind: "human",
+    orgId: "org2",
+    userName: "ada",
     profile: { givenName: "Ada", familyName: "Lovelace" },
     email: { value: ada.email, verified: true },
   })

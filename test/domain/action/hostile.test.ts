@@ -17,9 +17,14 @@ const data = { claims: { sub: "pat" }, clientId: "client" }
 const run = (script: string, more: Partial<Job> = {}, answers: Answers = {}, whose = "acme") =>
   pool.run({
     job: {
-      ...{ name: "f", script, input: { shape: "token", data } },
+      name: "f",
+      script,
+      input: { shape: "token", data },
       // What it computes ends it; a busy machine is no reason.
-      ...{ timeoutMs: 60_000, workMs: 200, pagesMax: 512, ...more },
+      timeoutMs: 60_000,
+      workMs: 200,
+      pagesMax: 512,
+      ...more,
     },
     answers,
     whose,
@@ -259,7 +264,9 @@ describe("a fetch of what is not the script's to reach", () => {
   ])("%s", async (url, words) => {
     const never = (() => Promise.reject(new Error("something was sent"))) as never
     const send = outboundOf({
-      ...{ clock: systemClock, allow: [], send: never },
+      clock: systemClock,
+      allow: [],
+      send: never,
       resolve: async () => ["10.0.0.5"],
     })
     const fetching = fetchFor(provider.cx({ outside: { ...nowhere, send } }))

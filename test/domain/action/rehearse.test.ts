@@ -33,8 +33,14 @@ type Tried = { flowType?: FlowType; triggerType?: Trigger; userId?: string; by?:
 
 const tried = (body: string, { by = owner, userId = pat, ...at }: Tried = {}) =>
   rehearse(callerOf(by), {
-    ...{ name: "f0", script: `function f0(ctx, api) {\n${body}\n}`, timeoutMs: 3000 },
-    ...{ orgId: provider.setup.orgId, userId, flowType: 2, triggerType: 4, ...at },
+    name: "f0",
+    script: `function f0(ctx, api) {\n${body}\n}`,
+    timeoutMs: 3000,
+    orgId: provider.setup.orgId,
+    userId,
+    flowType: 2,
+    triggerType: 4,
+    ...at,
   })
 
 test("says what it would have done, and has not done it", async () => {

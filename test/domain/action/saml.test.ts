@@ -22,7 +22,8 @@ afterAll(() => provider.close())
 
 const bound = (body: string) =>
   bind(provider, {
-    ...{ flowType: 4, triggerType: 6 },
+    flowType: 4,
+    triggerType: 6,
     scripts: [`function f0({ v1 }, api) { ${body} }`],
   })
 
@@ -47,9 +48,14 @@ test("a script adds attributes, and takes none of ours", async () => {
 
 test("a script adds no email address", async () => {
   const names = [
-    ...["email", "E-Mail", "mail", "email_address", "user.email"],
+    "email",
+    "E-Mail",
+    "mail",
+    "email_address",
+    "user.email",
     "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress",
-    ...["urn:oid:0.9.2342.19200300.100.1.3", "URN:OID:1.2.840.113549.1.9.1"],
+    "urn:oid:0.9.2342.19200300.100.1.3",
+    "URN:OID:1.2.840.113549.1.9.1",
   ]
   const allowed = ["email_list", "voicemail"]
   const set = (name: string) =>

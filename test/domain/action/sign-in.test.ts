@@ -81,7 +81,9 @@ const choosing: Readonly<Record<string, Come>> = {
     const id = cx.ids.next()
     const { orgId } = provider.setup
     await createUser(cx, id, {
-      ...{ kind: "human", orgId, userName: name },
+      kind: "human",
+      orgId,
+      userName: name,
       profile: { givenName: "Nina", familyName: "Novak" },
       email: { value: `${name}@example.org`, verified: false },
     })
@@ -202,19 +204,34 @@ describe("a script after authentication", () => {
     const browserInfo = { userAgent: "", acceptLanguage: "", remoteIp: "" }
     expect(noted(pat, "asked")).toEqual([
       {
-        ...{ id: expect.stringMatching(/./), agentId: expect.stringMatching(/./), browserInfo },
-        ...{ creationDate: now, changeDate: now, authTime: now, instanceId: "i1" },
-        ...{ applicationId: client.id, callbackUri: redirectUri, transferState: "s-1" },
-        ...{ prompt: numbers, uiLocales: ["de"], loginHint: "pat", mfasVerified: [] },
+        id: expect.stringMatching(/./),
+        agentId: expect.stringMatching(/./),
+        browserInfo,
+        creationDate: now,
+        changeDate: now,
+        authTime: now,
+        instanceId: "i1",
+        applicationId: client.id,
+        callbackUri: redirectUri,
+        transferState: "s-1",
+        prompt: numbers,
+        uiLocales: ["de"],
+        loginHint: "pat",
+        mfasVerified: [],
         ...("max_age" in more && { maxAuthAge: 90_000_000_000 }),
         request: { oidc: { scopes: scope.split(" ") } },
-        ...{ userId: pat, loginName: "pat", resourceOwner: provider.setup.orgId },
-        ...{ requestedOrgId: provider.setup.orgId },
+        userId: pat,
+        loginName: "pat",
+        resourceOwner: provider.setup.orgId,
+        requestedOrgId: provider.setup.orgId,
         audience: expect.arrayContaining([client.id, provider.projectId]),
       },
       {
-        ...{ method: "POST", url: `${issuer}/ui/login/password`, host: new URL(issuer).host },
-        ...{ remoteAddr: "", headers: { "user-agent": [""], "accept-language": [""] } },
+        method: "POST",
+        url: `${issuer}/ui/login/password`,
+        host: new URL(issuer).host,
+        remoteAddr: "",
+        headers: { "user-agent": [""], "accept-language": [""] },
       },
     ])
   })
@@ -321,9 +338,17 @@ describe("whoever makes an account", () => {
     const { id, end } = await register(given)
     expect(answerOf(end)).toHaveProperty("code")
     expect(profile(provider.cx(), id)).toMatchObject({
-      ...{ userName: "rita", givenName: "RITA", familyName: "R.", nickName: "Ri", name: "Rita R." },
-      ...{ preferredLanguage: "de", gender: "female", phone: "+41791234567", phoneVerified: true },
-      ...{ email: "roth@example.net", emailVerified: true },
+      userName: "rita",
+      givenName: "RITA",
+      familyName: "R.",
+      nickName: "Ri",
+      name: "Rita R.",
+      preferredLanguage: "de",
+      gender: "female",
+      phone: "+41791234567",
+      phoneVerified: true,
+      email: "roth@example.net",
+      emailVerified: true,
     })
     expect(noted(id, "by")).toEqual([given.email, true, [5], "POST"])
     expect(noted(id, "older")).toBe(2)

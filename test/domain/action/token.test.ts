@@ -121,15 +121,29 @@ describe.each([
     // What a token says of itself comes later.
     expect(tells).toMatchObject(seen.claims)
     expect(seen).toEqual({
-      ...{ claims: expect.anything(), isDate: true, client: jwt.id, actor: "undefined" },
+      claims: expect.anything(),
+      isDate: true,
+      client: jwt.id,
+      actor: "undefined",
       user: {
-        ...{ id: pat, resourceOwner: orgId, state: 1, ...stand },
-        ...{ username: "pat", preferredLoginName: "pat", loginNames: ["pat"] },
+        id: pat,
+        resourceOwner: orgId,
+        state: 1,
+        ...stand,
+        username: "pat",
+        preferredLoginName: "pat",
+        loginNames: ["pat"],
         human: {
-          ...{ firstName: "Pat", lastName: "Person", nickName: "", displayName: "Pat Person" },
-          ...{ preferredLanguage: expect.any(String), gender: 0 },
-          ...{ email: "pat@example.org", isEmailVerified: true },
-          ...{ phone: "", isPhoneVerified: false },
+          firstName: "Pat",
+          lastName: "Person",
+          nickName: "",
+          displayName: "Pat Person",
+          preferredLanguage: expect.any(String),
+          gender: 0,
+          email: "pat@example.org",
+          isEmailVerified: true,
+          phone: "",
+          isPhoneVerified: false,
         },
       },
       metadata: { ...list, metadata: [{ key: "team", value: "red", ...noted }] },
@@ -138,9 +152,16 @@ describe.each([
         ...list,
         grants: [
           {
-            ...{ id: "a1", userId: pat, roles: ["editor"], state: 1, ...stand },
-            ...{ projectId: provider.projectId, projectName: "Applications", projectGrantId: "" },
-            ...{ userResourceOwner: orgId, userGrantResourceOwner: orgId },
+            id: "a1",
+            userId: pat,
+            roles: ["editor"],
+            state: 1,
+            ...stand,
+            projectId: provider.projectId,
+            projectName: "Applications",
+            projectGrantId: "",
+            userResourceOwner: orgId,
+            userGrantResourceOwner: orgId,
             userGrantResourceOwnerName: "Example",
           },
         ],
@@ -181,7 +202,9 @@ test("one is shown who acts for somebody, wherever it runs", async () => {
   const { orgId } = at.provider.setup
   const cx = at.provider.cx()
   await setSecurity(cx, "i1", {
-    ...{ enableIframeEmbedding: false, allowedOrigins: [], enableImpersonation: true },
+    enableIframeEmbedding: false,
+    allowedOrigins: [],
+    enableImpersonation: true,
   })
   const robot = await addRobot(at.provider)
   const helper = { userId: robot.userId, roles: ["ORG_END_USER_IMPERSONATOR"] }
@@ -197,8 +220,10 @@ test("one is shown who acts for somebody, wherever it runs", async () => {
   const { answer } = await askToken(at.provider, asked, basicOf(robot.id, robot.secret))
   const ann = await at.provider.addPerson("ann")
   const acting = {
-    ...{ actor_token: String(answer.access_token), actor_token_type: typeOf("access_token") },
-    ...{ subject_token_type: userIdType, requested_token_type: typeOf("jwt") },
+    actor_token: String(answer.access_token),
+    actor_token_type: typeOf("access_token"),
+    subject_token_type: userIdType,
+    requested_token_type: typeOf("jwt"),
   }
   const { access_token: token } = await at.exchanged(ann, acting)
   const act = { sub: robot.userId }
@@ -301,7 +326,9 @@ test("what scripts log, and why they fail, is there for who may read them", asyn
   const { runs } = await listed([provider.setup.orgId])
   expect(runs).toMatchObject([
     {
-      ...{ actionName: "f0", organizationId: provider.setup.orgId, error: "no" },
+      actionName: "f0",
+      organizationId: provider.setup.orgId,
+      error: "no",
       logs: [{ level: 2, text: 'seen {"a":1}' }],
     },
   ])
@@ -315,7 +342,8 @@ test("why a script failed is kept in few words, whatever it has said", async () 
   await told()
   const scope = { all: true, orgs: [], projects: [], grants: [] }
   const { runs } = await ask(shares, "listScriptRuns", provider.cx({ scope }), {
-    ...{ actionId: "", pagination: { limit: 1 } },
+    actionId: "",
+    pagination: { limit: 1 },
   })
   expect(runs[0].error).toHaveLength(1000)
 })

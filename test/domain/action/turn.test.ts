@@ -30,7 +30,8 @@ beforeEach(() => {
 const run = (whose: string, script: string, answers: Answers = {}) =>
   pool.run({
     job: { name: "f", script, input, timeoutMs: 120_000, workMs: 500, pagesMax: 512 },
-    ...{ answers, whose },
+    answers,
+    whose,
   })
 const asking = "function f() { require('core/http').fetch('https://slow.example.com') }"
 const harmless = "function f(ctx, api) { api.v1.claims.setClaim('a', 1) }"

@@ -11,7 +11,8 @@ beforeEach(async () => {
   estate = await openEstate()
   await estate.as("manager", "createProject", { ...named, organizationId: "org1", name: "Own" })
   await estate.as("manager", "createApplication", {
-    ...{ ...named, name: "One" },
+    ...named,
+    name: "One",
     applicationType: { case: "apiConfiguration", value: {} },
   })
   await createGroup("g1")

@@ -56,7 +56,12 @@ const cases: readonly Case[] = rules.flatMap((rule) =>
       flags.flatMap((isHome) =>
         flags.flatMap((roleCheck) =>
           flags.map((hasProjectCheck) => ({
-            ...{ rule, isAssigned, held, isHome, roleCheck, hasProjectCheck },
+            rule,
+            isAssigned,
+            held,
+            isHome,
+            roleCheck,
+            hasProjectCheck,
           })),
         ),
       ),
@@ -87,7 +92,10 @@ async function appWith({ rule, isAssigned }: Case, userId: string): Promise<stri
     await estate.step((tx) => void enterGroup(tx, id, userId))
   }
   await estate.as("owner", "addApplicationAssignments", {
-    ...{ applicationId: appId, projectId: "p1", userIds, groupIds },
+    applicationId: appId,
+    projectId: "p1",
+    userIds,
+    groupIds,
   })
   return appId
 }
@@ -113,8 +121,12 @@ describe("the rule of an application, and the checks of its project", () => {
 
 describe("an application for assigned users and groups", () => {
   const base: Case = {
-    ...{ rule: "assigned", isAssigned: "group", held: "no", isHome: true },
-    ...{ roleCheck: false, hasProjectCheck: false },
+    rule: "assigned",
+    isAssigned: "group",
+    held: "no",
+    isHome: true,
+    roleCheck: false,
+    hasProjectCheck: false,
   }
   const userId = userIdOf("no", true)
   const open = () =>

@@ -16,7 +16,9 @@ beforeEach(async () => {
   estate = await openEstate()
   await estate.as("manager", "createProject", { ...named, organizationId: "org1", name: "Own" })
   await estate.as("manager", "createApplication", {
-    ...{ ...named, name: "One", access: { rule: ASSIGNED } },
+    ...named,
+    name: "One",
+    access: { rule: ASSIGNED },
     applicationType: { case: "apiConfiguration", value: {} },
   })
 })

@@ -17,7 +17,8 @@ afterEach(() => estate.close())
 const named = { applicationId: "a1", projectId: "px" }
 const create = (more: object = {}) =>
   estate.as("manager", "createApplication", {
-    ...{ ...named, name: "One" },
+    ...named,
+    name: "One",
     applicationType: { case: "apiConfiguration", value: {} },
     ...more,
   })
@@ -79,8 +80,10 @@ test("requirements of the sign-in are stored, each by itself, and taken back", a
   await update({ rule: ASSIGNED })
   await update({ sessionMaxAge: { seconds: 0n }, allowedNetworks: { cidrs: [] } })
   expect(await shown()).toMatchObject({
-    ...{ rule: ASSIGNED, secondFactorRequired: false },
-    ...{ sessionMaxAge: { seconds: 0n }, allowedNetworks: { cidrs: [] } },
+    rule: ASSIGNED,
+    secondFactorRequired: false,
+    sessionMaxAge: { seconds: 0n },
+    allowedNetworks: { cidrs: [] },
   })
   await update({ rule: EVERYONE })
   expect(estate.store.state(estate.cx(), app, "a1")).not.toHaveProperty("access")

@@ -21,7 +21,8 @@ async function open(instances: readonly string[]): Promise<void> {
 
 const create = (who: Person, oidc: object) =>
   estate.as(who, "createApplication", {
-    ...{ projectId: "p1", name: "NAS" },
+    projectId: "p1",
+    name: "NAS",
     applicationType: {
       case: "oidcConfiguration",
       value: {
@@ -35,7 +36,8 @@ const create = (who: Person, oidc: object) =>
 
 const change = (who: Person, oidc: object) =>
   estate.as(who, "updateApplication", {
-    ...{ projectId: "p1", applicationId },
+    projectId: "p1",
+    applicationId,
     applicationType: { case: "oidcConfiguration", value: oidc },
   })
 

@@ -21,7 +21,9 @@ type Value = { readonly clientId?: string; readonly clientSecret?: string }
 
 const make = (value: Value & { readonly authMethodType?: number }, kind = "oidc", id = "") =>
   estate.as("manager", "createApplication", {
-    ...{ projectId: "px", applicationId: id, name: "One" },
+    projectId: "px",
+    applicationId: id,
+    name: "One",
     applicationType: {
       case: kind,
       value: { ...(kind === "oidc" && { redirectUris: ["https://a.example.com/cb"] }), ...value },
@@ -30,13 +32,19 @@ const make = (value: Value & { readonly authMethodType?: number }, kind = "oidc"
 
 const person = (id: string, userName: string) =>
   createUser(estate.cx(), id, {
-    ...{ kind: "human", orgId: "org1", userName },
+    kind: "human",
+    orgId: "org1",
+    userName,
     profile: { givenName: "Pat", familyName: "Person" },
     email: { value: `${userName}@example.com`, verified: false },
   })
 const robot = (id: string, userName: string) =>
   createUser(estate.cx(), id, {
-    ...{ kind: "machine", orgId: "org1", userName, name: "R", accessTokenType: "bearer" },
+    kind: "machine",
+    orgId: "org1",
+    userName,
+    name: "R",
+    accessTokenType: "bearer",
   })
 
 const inUse = {
@@ -67,7 +75,8 @@ test.each(["ab", "a".repeat(101), "123456", "1.2-3", "shop@px", "a b c", "https:
   "%s is no client ID to choose",
   async (clientId) => {
     await expect(make({ clientId })).rejects.toMatchObject({
-      ...{ code: "invalid_argument", id: "app.client_id_invalid" },
+      code: "invalid_argument",
+      id: "app.client_id_invalid",
     })
   },
 )

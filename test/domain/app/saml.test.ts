@@ -148,7 +148,9 @@ test("an entity id is one application's of an instance, until it changes or goes
   const own = { organizationId: "org1", projectId: "py", name: "New" }
   await estate.as("manager", "createProject", own)
   await estate.as("manager", "createApplication", {
-    ...{ projectId: "py", applicationId: "a5", name: "SP" },
+    projectId: "py",
+    applicationId: "a5",
+    name: "SP",
     applicationType: { case: "saml", value: { metadata: xml(named("urn:second")) } },
   })
 })
@@ -180,7 +182,9 @@ test("it is renamed, stopped and given another login like any other", async () =
   await make(xml(entity()))
   await change(xml(entity()))
   await estate.as("manager", "updateApplication", {
-    ...{ applicationId: "a1", projectId: "px", name: "Other" },
+    applicationId: "a1",
+    projectId: "px",
+    name: "Other",
   })
   const loginV2 = (baseUri: string) => ({
     loginVersion: { version: { case: "loginV2", value: { baseUri } } },

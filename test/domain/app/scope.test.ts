@@ -11,7 +11,9 @@ import { createProject } from "../../../src/domain/project/index.ts"
 import { openProvider, type Provider } from "../../oauth/provider.ts"
 
 const scope = (text: string, more: Partial<ApiScope> = {}): ApiScope => ({
-  ...{ scope: text, name: "", description: "" },
+  scope: text,
+  name: "",
+  description: "",
   ...more,
 })
 
@@ -83,7 +85,8 @@ describe("a scope that an API defines", () => {
   ] as const
   test.each(refused)("can't be %j", async (text, message) => {
     await expect(addApi([scope(text)])).rejects.toMatchObject({
-      ...{ code: "invalid_argument", id: "app.scopes_invalid" },
+      code: "invalid_argument",
+      id: "app.scopes_invalid",
       message: expect.stringContaining(message),
     })
   })

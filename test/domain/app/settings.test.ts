@@ -163,7 +163,10 @@ test("only an algorithm that a key signs with can be chosen", async () => {
 
 test("applications register themselves in a project that is there, or not at all", async () => {
   expect((await get()).clientRegistration).toMatchObject({
-    ...{ mode: 1, projectId: "", lifetime: duration(30 * day), applicationsMax: 1000 },
+    mode: 1,
+    projectId: "",
+    lifetime: duration(30 * day),
+    applicationsMax: 1000,
   })
   const turn = (clientRegistration: object) => update({ ...lifetimes(), clientRegistration })
   const added = { type: "project.added", data: { name: "Tools" } } as const
@@ -177,7 +180,9 @@ test("applications register themselves in a project that is there, or not at all
   await turn({ mode: 3, projectId: "p1" })
   await turn({ applicationsMax: 5 })
   expect((await get()).clientRegistration).toMatchObject({
-    ...{ mode: 3, projectId: "p1", applicationsMax: 5 },
+    mode: 3,
+    projectId: "p1",
+    applicationsMax: 5,
   })
   await turn({ mode: 1, metadataDocuments: true })
   await expect(turn({ projectId: "p2" })).rejects.toMatchObject({
@@ -186,8 +191,11 @@ test("applications register themselves in a project that is there, or not at all
   await turn({ applicationsMax: 6 })
   expect((await get()).clientRegistration).toMatchObject({ mode: 1, metadataDocuments: true })
   for (const wrong of [
-    ...[{ applicationsMax: 0 }, { lifetime: duration(60) }, { mode: 9 }],
-    ...[{ consentLifetime: duration(366 * day) }, { consentLifetime: duration(-1) }],
+    { applicationsMax: 0 },
+    { lifetime: duration(60) },
+    { mode: 9 },
+    { consentLifetime: duration(366 * day) },
+    { consentLifetime: duration(-1) },
   ]) {
     await expect(turn(wrong)).rejects.toMatchObject({ code: "invalid_argument" })
   }

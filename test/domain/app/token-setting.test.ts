@@ -91,15 +91,18 @@ test("a service account keeps its JWT format until the format is set again", asy
     (await estate.as("manager", "getUserByID", { userId: "robot1" })).user.type.value
   const machine = { name: "Robot", accessTokenType: 1, accessTokenJwtType: "JWT" }
   await estate.as("manager", "createUser", {
-    ...{ organizationId: "org1", userId: "robot1" },
+    organizationId: "org1",
+    userId: "robot1",
     userType: { case: "machine", value: machine },
   })
   expect(await machineOf()).toMatchObject({
-    ...{ accessTokenJwtType: "JWT", accessTokenSigningAlgorithm: "" },
+    accessTokenJwtType: "JWT",
+    accessTokenSigningAlgorithm: "",
   })
   const change = (value: object) =>
     estate.as("manager", "updateUser", {
-      ...{ userId: "robot1", userType: { case: "machine", value } },
+      userId: "robot1",
+      userType: { case: "machine", value },
     })
   await change({ description: "Builds" })
   expect(await machineOf()).toMatchObject({ description: "Builds", accessTokenJwtType: "JWT" })

@@ -287,7 +287,10 @@ describe.each(Object.entries(lookPaths))("a file for %s", (kind, field) => {
 
 /** What the interface calls the address of a file. */
 const addressFields = {
-  ...{ logo: "logoUrl", logoDark: "logoUrlDark", icon: "iconUrl", iconDark: "iconUrlDark" },
+  logo: "logoUrl",
+  logoDark: "logoUrlDark",
+  icon: "iconUrl",
+  iconDark: "iconUrlDark",
   font: "fontUrl",
 } as const
 

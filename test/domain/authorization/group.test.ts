@@ -206,8 +206,10 @@ describe("lists", () => {
     await give(["reader"], { projectId: "p2" })
     const [first] = await found("manager", { case: "authorizationIds", value: { ids: [id] } })
     expect(first).toMatchObject({
-      ...{ id, project: { id: "p1", name: "Name p1", organizationId: "org1" } },
-      ...{ organization: { id: "org1", name: "Acme" }, group: { id: "staff", name: "staff" } },
+      id,
+      project: { id: "p1", name: "Name p1", organizationId: "org1" },
+      organization: { id: "org1", name: "Acme" },
+      group: { id: "staff", name: "staff" },
     })
     expect(first.roles.map(({ key }: { key: string }) => key)).toEqual(["editor", "reader"])
     expect(await found("manager", { case: "groupIds", value: { ids: ["staff"] } })).toHaveLength(2)
@@ -234,7 +236,10 @@ describe("lists", () => {
       const as = ask === "user" ? "nobody" : ask
       const { effectiveRoles } = await act(as, "listEffectiveRoles", request)
       return effectiveRoles.map((each: any) => [
-        ...[each.project.id, each.roles[0].key, each.organization.id, each.group?.name ?? ""],
+        each.project.id,
+        each.roles[0].key,
+        each.organization.id,
+        each.group?.name ?? "",
       ])
     }
     const all = [

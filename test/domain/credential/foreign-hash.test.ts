@@ -93,7 +93,9 @@ describe("a person who comes with such a hash", () => {
   test.each(Object.entries(hashcat))("signs in, and has one of ours then: %s", async (_, hash) => {
     const cx = provider.cx()
     await createUser(cx, "kim", {
-      ...{ kind: "human", orgId: provider.setup.orgId, userName: "kim" },
+      kind: "human",
+      orgId: provider.setup.orgId,
+      userName: "kim",
       profile: { givenName: "Kim", familyName: "K" },
       email: { value: "kim@example.net", verified: true },
       password: importPassword(hash, false),

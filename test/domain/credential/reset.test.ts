@@ -26,7 +26,8 @@ const reset = (more: object = returnCode, who: Parameters<Estate["as"]>[0] = "ow
 const made = async (): Promise<string> => (await reset()).verificationCode
 const use = (value: string, password = plain) =>
   as("owner", "setPassword", {
-    ...{ userId, newPassword: { password } },
+    userId,
+    newPassword: { password },
     verification: { case: "verificationCode", value },
   })
 const state = (id = userId) => {
@@ -105,7 +106,8 @@ describe("a code for a new password", () => {
   test("that came by mail shows whose the address is; a returned one doesn't", async () => {
     const unverify = () =>
       as("owner", "setEmail", {
-        ...{ userId, email: `${Math.random()}@example.org` },
+        userId,
+        email: `${Math.random()}@example.org`,
         ...bySending,
       })
     const bySending = { verification: { case: "sendCode", value: {} } }
@@ -123,7 +125,7 @@ describe("a code for a new password", () => {
     const { sealed } = state().passwordCode ?? {}
     const code = estate.secrets.open("seal", sealed ?? "", `user/${userId}/password_code`)
     const password = {
-      ...{ passwordType: { case: "password", value: { password: plain } } },
+      passwordType: { case: "password", value: { password: plain } },
       verification: { case: "verificationCode", value: code },
     }
     const email = { email: "new@example.org", verification: { case: "sendCode", value: {} } }
@@ -160,7 +162,9 @@ describe("who may have one made", () => {
     const foreign = { id: "user.url_template_foreign" }
     for (const ask of [own, mail]) {
       for (const host of [
-        ...["app.example.com", "id.example.com@evil.example", "id.example.com.evil.example"],
+        "app.example.com",
+        "id.example.com@evil.example",
+        "id.example.com.evil.example",
         "id.example.com{{.LoginName}}",
       ]) {
         await expect(ask(`https://${host}/{{.Code}}`), host).rejects.toMatchObject(foreign)

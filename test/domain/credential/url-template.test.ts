@@ -22,7 +22,8 @@ const human = (given: object) => ({
 
 const create = (username: string, address: object): Promise<{ id: string }> =>
   estate.as("stranger", "createUser", {
-    ...{ username, organizationId: "org2" },
+    username,
+    organizationId: "org2",
     ...human({ email: address }),
   })
 

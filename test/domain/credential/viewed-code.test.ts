@@ -41,7 +41,9 @@ async function create(more: object = {}, organizationId = "org2"): Promise<strin
   const username = `boss-${organizationId}`
   const who = organizationId === "org2" ? "stranger" : "manager"
   const created = await act(who, "createUser", {
-    ...{ organizationId, username, userType: { case: "human", value } },
+    organizationId,
+    username,
+    userType: { case: "human", value },
   })
   return created.id
 }
@@ -105,7 +107,9 @@ test("a password reset that somebody viewed proves no address, whoever it was", 
     await act("stranger", "passwordReset", { userId, medium: { case: "sendLink", value: {} } })
     const value = await viewed(who, userId)
     await act("stranger", "setPassword", {
-      ...{ userId, newPassword: { password }, verification: { case: "verificationCode", value } },
+      userId,
+      newPassword: { password },
+      verification: { case: "verificationCode", value },
     })
     expect(known(userId)).toMatchObject({ home: { email: true }, elsewhere: { email: false } })
     await act("stranger", "deleteUser", { userId })

@@ -27,8 +27,12 @@ const given = {
   audience: ["client"],
   accessLifetimeSeconds: 60,
   session: {
-    ...{ userId: "ann", authTime: 5, methods: ["pwd"], passwordVersion: 1 },
-    ...{ checks: { password: 5 }, userVerified: false },
+    userId: "ann",
+    authTime: 5,
+    methods: ["pwd"],
+    passwordVersion: 1,
+    checks: { password: 5 },
+    userVerified: false,
   },
 } as const
 

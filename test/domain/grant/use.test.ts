@@ -147,7 +147,7 @@ test("few and short scopes are kept of those that anybody makes up", async () =>
   await signIn(plain, `openid ${words.join(" ")}`)
   const { dropped } = await shown(plain)
   expect([dropped.length, Math.max(...dropped.map((each: string) => each.length))]).toEqual([
-    ...[20, 100],
+    20, 100,
   ])
 })
 

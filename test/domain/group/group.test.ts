@@ -24,8 +24,12 @@ test("a group is there at once, with what it was given", async () => {
   expect(id).toBe("g1")
   expect(timestampMs(creationDate)).toBe(estate.clock.now())
   expect(await look("g1")).toMatchObject({
-    ...{ id: "g1", name: "Admins", description: "Admins !", organizationId: "org1" },
-    ...{ creationDate, changeDate: creationDate },
+    id: "g1",
+    name: "Admins",
+    description: "Admins !",
+    organizationId: "org1",
+    creationDate,
+    changeDate: creationDate,
   })
 })
 

@@ -25,7 +25,9 @@ test("rebuilt views have the members and roles of groups that are there", async 
   await act("manager", "addGroupsToGroup", { id: "gone", groupIds: ["c"] })
   await act("manager", "removeGroupsFromGroup", { id: "a", groupIds: ["c"] })
   await act("manager", "updateGroupAdministrator", {
-    ...{ groupId: "a", resource: onOrg, roles: ["ORG_USER_MANAGER"] },
+    groupId: "a",
+    resource: onOrg,
+    roles: ["ORG_USER_MANAGER"],
   })
   await act("manager", "deleteGroupAdministrator", { groupId: "b", resource: onOrg })
   await act("manager", "deleteGroup", { id: "gone" })

@@ -26,9 +26,7 @@ const changing: Readonly<Record<string, readonly string[]>> = {
   "project.application.config.oidc.changed": ["oidc"],
   "project.application.config.saml.changed": ["saml"],
   "user.human.profile.changed": ["profile"],
-  "user.machine.changed": [
-    ...["name", "description", "accessTokenType", "jwtType", "jwtAlgorithm"],
-  ],
+  "user.machine.changed": ["name", "description", "accessTokenType", "jwtType", "jwtAlgorithm"],
   "user.username.changed": ["userName"],
 }
 
@@ -77,9 +75,19 @@ const withMembers = <T extends object>(target: T, replaced: object): T =>
 function callOn(past: Past, requests: string[]): Cx {
   const { stream, type, sample } = past
   const event = (version: number, state: object) => ({
-    ...{ instance: "i1", stream, id: idOf(past), type, version, position: version, time: version },
-    ...{ data: sampled.payload, private: sampled.noted, editor: { user: "u1", client: "" } },
-    ...{ owner: "org1", correlation: "", state },
+    instance: "i1",
+    stream,
+    id: idOf(past),
+    type,
+    version,
+    position: version,
+    time: version,
+    data: sampled.payload,
+    private: sampled.noted,
+    editor: { user: "u1", client: "" },
+    owner: "org1",
+    correlation: "",
+    state,
   })
   const { before, after, now } = sample
   const later = now ? [{ ...event(3, now), type: "another" }] : []

@@ -22,7 +22,10 @@ test("what happened is told with its place, who did it, and what was said", asyn
   expect(newest).toMatchObject({
     editor: { userId: "manager", displayName: "manager Person" },
     aggregate: {
-      ...{ id: "p1", type: { type: "project" }, resourceOwner: "org1", displayName: "One" },
+      id: "p1",
+      type: { type: "project" },
+      resourceOwner: "org1",
+      displayName: "One",
     },
     type: { type: "project.added", localized: { localizedMessage: "Project created" } },
     payload: { name: "One" },

@@ -43,7 +43,8 @@ test("what is part of a project is presented with the ID of the project", async 
   await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "One" })
   await act("manager", "createProject", { organizationId: "org1", projectId: "p2", name: "Two" })
   const { applicationId } = await act("manager", "createApplication", {
-    ...{ projectId: "p1", name: "App" },
+    projectId: "p1",
+    name: "App",
     applicationType: { case: "apiConfiguration", value: {} },
   })
   await act("manager", "deleteApplication", { applicationId, projectId: "p1" })

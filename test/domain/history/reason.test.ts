@@ -16,11 +16,13 @@ afterEach(() => estate.close())
 const act = async (who: Person, name: string, request: object = {}) => estate.as(who, name, request)
 
 const permission = (userId: string, value: string, where: object) => ({
-  ...{ userId, subject: { case: "permission", value } },
+  userId,
+  subject: { case: "permission", value },
   ...where,
 })
 const operation = (userId: string, value: string, where: object) => ({
-  ...{ userId, subject: { case: "operation", value: `core.${value}` } },
+  userId,
+  subject: { case: "operation", value: `core.${value}` },
   ...where,
 })
 const why = (who: Person, request: object) => act(who, "getPermissionReason", request)
@@ -37,8 +39,12 @@ test("a role that opens is told with where it is held, who gave it, and when", a
   expect(told).toMatchObject({ allowed: true, reason: Reason.ROLE, organizationId: "org1" })
   expect(told.holdings).toMatchObject([
     {
-      ...{ level: "project", id: "p1", name: "One", reaches: true },
-      ...{ roles: ["PROJECT_OWNER"], grantingRoles: ["PROJECT_OWNER"] },
+      level: "project",
+      id: "p1",
+      name: "One",
+      reaches: true,
+      roles: ["PROJECT_OWNER"],
+      grantingRoles: ["PROJECT_OWNER"],
       givenBy: { userId: "owner", displayName: "owner Person" },
     },
   ])
@@ -58,11 +64,16 @@ test("roles of a group are told with the group, who gave them, and when", async 
   const group = { groupId: "g1", groupName: "Staff" }
   expect(told.holdings).toMatchObject([{ ...group, grantingRoles: ["PROJECT_OWNER"], givenBy }])
   await act("manager", "createApplication", {
-    ...{ projectId: "p1", applicationId: "a1", name: "App" },
+    projectId: "p1",
+    applicationId: "a1",
+    name: "App",
     applicationType: { case: "api", value: {} },
   })
   await act("owner", "createGroupAuthorization", {
-    ...{ groupId: "g1", projectId: "p1", organizationId: "org1", roleKeys: [] },
+    groupId: "g1",
+    projectId: "p1",
+    organizationId: "org1",
+    roleKeys: [],
   })
   const entry = { userId: "nobody", applicationId: "a1" }
   const { roles } = await act("manager", "getEntryReason", entry)
@@ -81,7 +92,10 @@ test("roles reach down from above, and what opens leads", async () => {
 test("a refusal says what is missing: the permission, or that it is held elsewhere", async () => {
   const none = await why("manager", permission("nobody", "project.write", p1))
   expect(none).toMatchObject({
-    ...{ allowed: false, reason: Reason.NO_PERMISSION, refusal: "access.denied", holdings: [] },
+    allowed: false,
+    reason: Reason.NO_PERMISSION,
+    refusal: "access.denied",
+    holdings: [],
     words: "this needs the permission project.write",
   })
   const elsewhere = await why("owner", permission("stranger", "project.write", p1))
@@ -93,7 +107,9 @@ test("a refusal says what is missing: the permission, or that it is held elsewhe
 
 test("of an operation the whole rule decides: what is internal, oneself, and rank", async () => {
   expect(await why("manager", operation("manager", update, { id: "p1" }))).toMatchObject({
-    ...{ allowed: true, permission: "project.write", resource: "project" },
+    allowed: true,
+    permission: "project.write",
+    resource: "project",
   })
   const own = await why("owner", operation("manager", update, { id: "own" }))
   expect(own).toMatchObject({ allowed: false, reason: Reason.ELSEWHERE })
@@ -102,7 +118,8 @@ test("of an operation the whole rule decides: what is internal, oneself, and ran
   expect(owner).toMatchObject({ reason: Reason.FORBIDDEN, refusal: "user.outranks_you" })
   const read = "user.v2.UserService/GetUserByID"
   expect(await why("manager", operation("nobody", read, { id: "nobody" }))).toMatchObject({
-    ...{ allowed: true, reason: Reason.SELF },
+    allowed: true,
+    reason: Reason.SELF,
   })
   expect(
     await why(
@@ -159,7 +176,9 @@ test("nobody learns of resources that nothing of theirs reaches, or of people", 
 
 const app = async () => {
   await act("manager", "createApplication", {
-    ...{ projectId: "p1", applicationId: "a1", name: "App" },
+    projectId: "p1",
+    applicationId: "a1",
+    name: "App",
     applicationType: { case: "oidc", value: {} },
   })
 }

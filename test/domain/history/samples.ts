@@ -365,18 +365,33 @@ export const samples: Readonly<Record<string, Sample>> = {
 
 function features(value: boolean): object {
   return {
-    ...{ login_default_org: value, user_schema: value, token_exchange: value },
+    login_default_org: value,
+    user_schema: value,
+    token_exchange: value,
     improved_performance: value ? [1] : [2, 3],
-    ...{ debug_oidc_parent_error: value, oidc_single_v1_session_termination: value },
-    ...{ enable_back_channel_logout: value, permission_check_v2: value },
+    debug_oidc_parent_error: value,
+    oidc_single_v1_session_termination: value,
+    enable_back_channel_logout: value,
+    permission_check_v2: value,
     console_use_v2_user_api: value,
   }
 }
 
 /** What every event of these tests says; each kind reads of it what it knows. */
 export const payload = {
-  ...{ key: "k1", userId: "u1", domain: "t.example", keyId: "key1", idpId: "idp1", id: "m1" },
-  ...{ flowType: 2, triggerType: 4, generatorType: "otp_sms", groupId: "g1", memberGroupId: "g2" },
-  ...{ displayName: "Former", group: "staff", appId: "a1" },
+  key: "k1",
+  userId: "u1",
+  domain: "t.example",
+  keyId: "key1",
+  idpId: "idp1",
+  id: "m1",
+  flowType: 2,
+  triggerType: 4,
+  generatorType: "otp_sms",
+  groupId: "g1",
+  memberGroupId: "g2",
+  displayName: "Former",
+  group: "staff",
+  appId: "a1",
 }
 export const noted = { value: Buffer.from("former").toString("base64") }

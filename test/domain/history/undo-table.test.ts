@@ -45,7 +45,9 @@ async function thereAndBack(resource: object, left: readonly string[] = []): Pro
 
 const org1 = of("organizationId", "org1")
 const admin = (roles: readonly string[], resource: object) => ({
-  ...{ userId: "nobody", resource: { resource }, roles },
+  userId: "nobody",
+  resource: { resource },
+  roles,
 })
 
 test("of organisations, people and groups", async () => {
@@ -57,7 +59,8 @@ test("of organisations, people and groups", async () => {
   const nobody = of("userId", "nobody")
   const profile = { givenName: "No", familyName: "Body", gender: 2, nickName: "N" }
   await act("manager", "updateUser", {
-    ...{ userId: "nobody", userType: { case: "human", value: { profile } } },
+    userId: "nobody",
+    userType: { case: "human", value: { profile } },
   })
   await thereAndBack(nobody)
   await act("manager", "updateUser", { userId: "nobody", username: "somebody" })
@@ -70,11 +73,13 @@ test("of organisations, people and groups", async () => {
   await thereAndBack(nobody)
   await act("owner", "reactivateUser", { userId: "nobody" })
   await act("manager", "createUser", {
-    ...{ organizationId: "org1", userId: "m1", username: "m1" },
+    organizationId: "org1",
+    userId: "m1",
+    username: "m1",
     userType: { case: "machine", value: { name: "M", description: "one" } },
   })
   await act("manager", "updateUser", {
-    ...{ userId: "m1" },
+    userId: "m1",
     userType: { case: "machine", value: { name: "M2", accessTokenType: 1 } },
   })
   await thereAndBack(of("userId", "m1"))
@@ -134,8 +139,12 @@ test("of roles of administrators, wherever they are held", async () => {
 test("of projects, grants, authorizations and applications", async () => {
   const p1 = of("projectId", "p1")
   await act("manager", "updateProject", {
-    ...{ projectId: "p1", name: "Two", projectRoleAssertion: true, projectAccessRequired: true },
-    ...{ privateLabelingSetting: 1, groupsClaim: 2 },
+    projectId: "p1",
+    name: "Two",
+    projectRoleAssertion: true,
+    projectAccessRequired: true,
+    privateLabelingSetting: 1,
+    groupsClaim: 2,
   })
   await thereAndBack(p1)
   await act("manager", "deactivateProject", { projectId: "p1" })
@@ -153,7 +162,8 @@ test("of projects, grants, authorizations and applications", async () => {
   await act("manager", "deactivateAuthorization", { id: authorizationId })
   await thereAndBack(grant)
   const { applicationId } = await act("manager", "createApplication", {
-    ...{ projectId: "p1", name: "App" },
+    projectId: "p1",
+    name: "App",
     applicationType: {
       case: "oidcConfiguration",
       value: { redirectUris: ["https://a.example/cb"], responseTypes: [1], grantTypes: [0] },
@@ -164,10 +174,18 @@ test("of projects, grants, authorizations and applications", async () => {
   await act("manager", "updateApplication", { ...named, name: "Other" })
   await thereAndBack(app)
   const value = {
-    ...{ redirectUris: ["https://b.example/cb"], grantTypes: [0, 2], accessTokenType: 1 },
-    ...{ idTokenRoleAssertion: true, clockSkew: { seconds: 3n }, developmentMode: true },
-    ...{ idTokenProjectAudience: true, idTokenClientId: true, genericRolesClaim: true },
-    ...{ groupsClaim: 2, pkce: 1, plainOauth: true },
+    redirectUris: ["https://b.example/cb"],
+    grantTypes: [0, 2],
+    accessTokenType: 1,
+    idTokenRoleAssertion: true,
+    clockSkew: { seconds: 3n },
+    developmentMode: true,
+    idTokenProjectAudience: true,
+    idTokenClientId: true,
+    genericRolesClaim: true,
+    groupsClaim: 2,
+    pkce: 1,
+    plainOauth: true,
     loginVersion: { version: { case: "loginV2", value: { baseUri: "https://l.example" } } },
   }
   const applicationType = { case: "oidcConfiguration", value }
@@ -179,7 +197,8 @@ test("of projects, grants, authorizations and applications", async () => {
 
 test("of an API: its addresses and scopes", async () => {
   const { applicationId } = await act("manager", "createApplication", {
-    ...{ projectId: "p1", name: "API" },
+    projectId: "p1",
+    name: "API",
     applicationType: { case: "apiConfiguration", value: { authMethodType: 0 } },
   })
   const scope = (name: string) => ({ scope: "read:orders", name, description: "" })
@@ -202,11 +221,16 @@ async function authorized(): Promise<string> {
 
 test("of targets, executions and scripts", async () => {
   const { id } = await act("owner", "createTarget", {
-    ...{ name: "Hook", endpoint: "https://hook.example.com", timeout: { seconds: 5n } },
+    name: "Hook",
+    endpoint: "https://hook.example.com",
+    timeout: { seconds: 5n },
     targetType: { case: "restWebhook", value: {} },
   })
   await act("owner", "updateTarget", {
-    ...{ id, name: "Call", endpoint: "https://other.example.com", timeout: { seconds: 7n } },
+    id,
+    name: "Call",
+    endpoint: "https://other.example.com",
+    timeout: { seconds: 7n },
     targetType: { case: "restCall", value: { interruptOnError: true } },
   })
   await thereAndBack(stream("target", id))
@@ -247,8 +271,11 @@ test("of policies, of the instance and of organisations", async () => {
   await thereAndBack(said)
   const day = { seconds: 86_400n }
   const lifetimes = {
-    ...{ passwordCheckLifetime: day, externalLoginCheckLifetime: day, mfaInitSkipLifetime: day },
-    ...{ secondFactorCheckLifetime: day, multiFactorCheckLifetime: day },
+    passwordCheckLifetime: day,
+    externalLoginCheckLifetime: day,
+    mfaInitSkipLifetime: day,
+    secondFactorCheckLifetime: day,
+    multiFactorCheckLifetime: day,
   }
   const login = { allowUsernamePassword: true, allowExternalIdp: true, ...lifetimes }
   await act("owner", "updateLoginPolicy", login)
@@ -305,7 +332,10 @@ test("of what holds for the whole instance", async () => {
   await act("owner", "setInstanceFeatures", { permissionCheckV2: false })
   await thereAndBack(stream("feature", "i1"))
   const generator = {
-    ...{ generatorType: 2, length: 8, expiry: hour, includeDigits: true },
+    generatorType: 2,
+    length: 8,
+    expiry: hour,
+    includeDigits: true,
     includeUpperLetters: true,
   }
   await act("owner", "updateSecretGenerator", generator)
@@ -368,6 +398,8 @@ test("of an application from before its ID tokens had settings", async () => {
   await act("owner", "undoChange", { ...resource, sequence: changes[0].sequence })
   const { application } = await act("owner", "getApplication", { applicationId: "old" })
   expect(application.configuration.value).toMatchObject({
-    ...{ idTokenProjectAudience: true, idTokenClientId: true, genericRolesClaim: true },
+    idTokenProjectAudience: true,
+    idTokenClientId: true,
+    genericRolesClaim: true,
   })
 })

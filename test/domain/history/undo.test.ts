@@ -114,7 +114,8 @@ test("nothing is undone where others have changed the thing since it was looked 
 test("creations, deletions, secrets and proofs have no undo, and say why", async () => {
   expect(await refusal("manager", p1, 1n)).toBe("history.undo_creation")
   const { applicationId } = await act("manager", "createApplication", {
-    ...{ projectId: "p1", name: "App" },
+    projectId: "p1",
+    name: "App",
     applicationType: { case: "oidcConfiguration", value: { redirectUris: ["https://a.example"] } },
   })
   const app = of("applicationId", applicationId)
@@ -138,7 +139,8 @@ test("creations, deletions, secrets and proofs have no undo, and say why", async
 
 test("what would not come back whole is refused by name, as are secrets", async () => {
   const { applicationId } = await act("manager", "createApplication", {
-    ...{ projectId: "p1", name: "App" },
+    projectId: "p1",
+    name: "App",
     applicationType: {
       case: "oidcConfiguration",
       value: { redirectUris: ["https://a.example/cb"], authMethodType: 0 },
@@ -156,7 +158,8 @@ test("what would not come back whole is refused by name, as are secrets", async 
 
 test("what is said by key goes back to what was said before, or away", async () => {
   const keyed = (value: string) => ({
-    ...{ userId: "nobody", metadata: [{ key: "team", value: Buffer.from(value) }] },
+    userId: "nobody",
+    metadata: [{ key: "team", value: Buffer.from(value) }],
   })
   const nobody = of("userId", "nobody")
   const held = async () => {
@@ -180,19 +183,22 @@ test("what is said by key goes back to what was said before, or away", async () 
 
 test("what a proxy is told of users is undone without its rules", async () => {
   const { applicationId } = await act("manager", "createApplication", {
-    ...{ projectId: "p1", name: "Wiki" },
+    projectId: "p1",
+    name: "Wiki",
     applicationType: {
       case: "oidcConfiguration",
       value: {
         redirectUris: ["https://wiki.example.com/.latchkey/callback"],
-        ...{ applicationType: 1, authMethodType: 2 },
+        applicationType: 1,
+        authMethodType: 2,
       },
     },
   })
   const wiki = of("applicationId", applicationId)
   const put = (forwardAuth: object) =>
     act("manager", "updateApplication", {
-      ...{ projectId: "p1", applicationId },
+      projectId: "p1",
+      applicationId,
       applicationType: { case: "oidcConfiguration", value: { forwardAuth } },
     })
   const now = async () =>
@@ -216,7 +222,8 @@ test("what a proxy is told of users is undone without its rules", async () => {
 
 test("roles that a promotion would have to be confirmed for are given by hand", async () => {
   const { id: userId } = await act("manager", "createUser", {
-    ...{ organizationId: "org1", username: "prepared" },
+    organizationId: "org1",
+    username: "prepared",
     userType: {
       case: "human",
       value: {

@@ -14,8 +14,11 @@ beforeEach(async () => {
 afterEach(() => estate.close())
 
 const oidc = {
-  ...{ name: "Acme", issuer: "https://idp.example.com", clientId: "client" },
-  ...{ clientSecret: "s3cret", scopes: ["email"] },
+  name: "Acme",
+  issuer: "https://idp.example.com",
+  clientId: "client",
+  clientSecret: "s3cret",
+  scopes: ["email"],
 }
 const asOwner = (name: string, request: object, cx = {}) =>
   estate.as("owner", name, request, { of: "admin.v1", cx })
@@ -210,7 +213,9 @@ describe("who gets an account", () => {
 
   test("is nobody by default", async () => {
     expect(await optionsOf(await addOidc())).toMatchObject({
-      ...{ isCreationAllowed: false, isAutoCreation: false, allowedDomains: [] },
+      isCreationAllowed: false,
+      isAutoCreation: false,
+      allowedDomains: [],
     })
   })
 
@@ -234,8 +239,17 @@ describe("who gets an account", () => {
   })
 
   test.each([
-    ...["", "com", "@example.com", "*.example.com", "ada@example.com", "https://example.com"],
-    ...["example.com.", "ex%61mple.com", "a b.example", "-a.example", "127.0.0.1"],
+    "",
+    "com",
+    "@example.com",
+    "*.example.com",
+    "ada@example.com",
+    "https://example.com",
+    "example.com.",
+    "ex%61mple.com",
+    "a b.example",
+    "-a.example",
+    "127.0.0.1",
   ])("is refused for what is no domain: %j", async (domain) => {
     const refused = {
       code: "invalid_argument",
@@ -251,7 +265,8 @@ describe("who gets an account", () => {
     const id = await addOidc()
     const domains = Array.from({ length: 51 }, (_, at) => `d${at}.example`)
     await expect(setDomains(id, domains)).rejects.toMatchObject({
-      ...{ id: "idp.allowed_domains_invalid", message: expect.stringContaining("50") },
+      id: "idp.allowed_domains_invalid",
+      message: expect.stringContaining("50"),
     })
     await setDomains(id, domains.slice(1))
     expect((await optionsOf(id)).allowedDomains).toHaveLength(50)
@@ -311,9 +326,14 @@ describe("what people may sign in with", () => {
 })
 
 const ldap = {
-  ...{ name: "Directory", servers: ["ldaps://ldap.example.com"], baseDn: "dc=example,dc=com" },
-  ...{ bindDn: "cn=admin,dc=example,dc=com", bindPassword: "s3cret", userBase: "dn" },
-  ...{ userObjectClasses: ["person"], userFilters: ["uid", "mail"] },
+  name: "Directory",
+  servers: ["ldaps://ldap.example.com"],
+  baseDn: "dc=example,dc=com",
+  bindDn: "cn=admin,dc=example,dc=com",
+  bindPassword: "s3cret",
+  userBase: "dn",
+  userObjectClasses: ["person"],
+  userFilters: ["uid", "mail"],
 }
 const addLdap = async (more = {}) =>
   (await asOwner("addLDAPProvider", { ...ldap, ...more })).id as string

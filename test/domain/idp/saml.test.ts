@@ -59,8 +59,12 @@ describe("a provider that speaks SAML", () => {
     const shown = await asOwner("getProviderByID", { id })
     const value = {
       metadataXml: bytes(served),
-      ...{ binding: 2, withSignedRequest: false, nameIdFormat: 3, signatureAlgorithm: 2 },
-      ...{ transientMappingAttributeName: "uid", federatedLogoutEnabled: false },
+      binding: 2,
+      withSignedRequest: false,
+      nameIdFormat: 3,
+      signatureAlgorithm: 2,
+      transientMappingAttributeName: "uid",
+      federatedLogoutEnabled: false,
     }
     expect(shown.idp).toMatchObject({ type: 12, config: { config: { case: "saml", value } } })
     expect(JSON.stringify(shown, (_, v) => (typeof v === "bigint" ? `${v}` : v))).not.toContain(
@@ -108,7 +112,11 @@ describe("a provider that speaks SAML", () => {
     const { encryptAssertions: _, ...before } = options
     const secret = secretOf(cx(), id)
     const old = await addIdp(cx(), undefined, {
-      ...{ name, settings, options: before, secret, metadata: served },
+      name,
+      settings,
+      options: before,
+      secret,
+      metadata: served,
     })
     const isEncrypted = async () =>
       (await samlMetadata(cx(), foundOf(old.id))).includes('use="encryption"')

@@ -67,7 +67,8 @@ const lists: Readonly<Record<string, List>> = {
     create: async (instanceName) => {
       const machine = { userName: "robot", name: "Robot", personalAccessToken: {} }
       const { instanceId } = await ask("system", "createInstance", {
-        ...{ instanceName, customDomain: `${instanceName}.example.net` },
+        instanceName,
+        customDomain: `${instanceName}.example.net`,
         owner: { case: "machine", value: machine },
       })
       instanceIds.set(instanceName, instanceId)
@@ -109,8 +110,11 @@ test.each(ways)("of %s, ascending: %s", async (of, asc) => {
 test("of refused requests, though the oldest go", () => {
   const refuse = (at: number) =>
     noteRefusal(estate.cx({ requestId: `${at}` }), {
-      ...{ endpoint: "/oauth/v2/token", error: "invalid_request", description: "" },
-      ...{ clientId: "", findings: [] },
+      endpoint: "/oauth/v2/token",
+      error: "invalid_request",
+      description: "",
+      clientId: "",
+      findings: [],
     })
   const page = (offset: number) => {
     const wanted = { requestId: "", appId: "", page: { offset, limit: 200, asc: true } }

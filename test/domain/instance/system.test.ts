@@ -111,7 +111,9 @@ test("an instance that can be lost is warned of each day, until it can't", async
   const said: string[] = []
   const warn = (text: string) => void (text.includes(instanceId) && said.push(text))
   const { stop } = watchOwners({
-    ...{ clock: estate.clock, store: estate.store, log: {} },
+    clock: estate.clock,
+    store: estate.store,
+    log: {},
     call: (instance: string) => estate.cx({ instance, warn }),
   } as never)
   const last = () => said.at(-1)

@@ -18,7 +18,8 @@ afterAll(() => stage.close())
 
 async function newPerson(username: string): Promise<string> {
   const { id } = await stage.make("user/CreateUser", {
-    ...{ organizationId: stage.house.orgId, username },
+    organizationId: stage.house.orgId,
+    username,
     human: {
       profile: { givenName: "Ada", familyName: "Lovelace" },
       email: { email: `${username}@example.com`, isVerified: true },

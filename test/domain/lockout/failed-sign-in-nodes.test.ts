@@ -17,8 +17,10 @@ import { human, provision } from "../user/household.ts"
 
 const address = "203.0.113.7"
 const aggregates = [
-  ...[instances.instance, orgs.org],
-  ...[...policies.module.aggregates, ...people.aggregates],
+  instances.instance,
+  orgs.org,
+  ...policies.module.aggregates,
+  ...people.aggregates,
 ]
 
 describe.runIf(needs("postgres"))("on nodes whose log is in PostgreSQL", () => {

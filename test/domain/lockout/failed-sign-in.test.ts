@@ -55,7 +55,9 @@ test("the address and browser of a wrong password are in the private part alone"
   await checkPassword(from(), "u1", "wrong")
   expect(await failed()).toMatchObject([
     {
-      ...{ type: "user.human.password.check.failed", revision: 2, data: {} },
+      type: "user.human.password.check.failed",
+      revision: 2,
+      data: {},
       private: { address, userAgent },
     },
   ])

@@ -22,7 +22,9 @@ let world: World
 beforeAll(async () => {
   world = await openMatrix()
   await createRole(world.cx(), {
-    ...{ key: "TARGETS", displayName: "Targets", level: "instance" },
+    key: "TARGETS",
+    displayName: "Targets",
+    level: "instance",
     permissions: ["action.target.write", "action.execution.write"],
   })
   const roles = { [narrow]: "TARGETS", [deactivated]: "IAM_OWNER", [otherOwner]: "IAM_OWNER" }

@@ -51,7 +51,10 @@ test("a change counts with the next request, more as well as less", async () => 
   const { changeDate } = await act("owner", "updateRole", { key: "HELPDESK", displayName: "Help" })
   expect(timestampMs(changeDate)).toBe(estate.clock.now())
   expect(await found("HELPDESK")).toMatchObject({
-    ...{ displayName: "Help", permissions, builtIn: false, changeDate },
+    displayName: "Help",
+    permissions,
+    builtIn: false,
+    changeDate,
   })
 })
 
@@ -76,7 +79,9 @@ describe("nobody gives what they lack:", () => {
     await give("manager", "nobody", onOrg("org1"), "READER")
     await expect(
       act("manager", "updateAdministrator", {
-        ...{ userId: "nobody", resource: onOrg("org1"), roles: ["READER", "IMPERSONATOR"] },
+        userId: "nobody",
+        resource: onOrg("org1"),
+        roles: ["READER", "IMPERSONATOR"],
       }),
     ).rejects.toMatchObject({ id: "member.role_too_high" })
   })

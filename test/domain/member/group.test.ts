@@ -191,7 +191,9 @@ describe("a group ranks like its roles", () => {
     }
     await act("owner", "createRole", { ...custom, displayName: "Helper" })
     await act("owner", "createAdministrator", {
-      ...{ userId: "deputy", resource: onOrg("org1"), roles: ["HELPER"] },
+      userId: "deputy",
+      resource: onOrg("org1"),
+      roles: ["HELPER"],
     })
     const of = { groupId: "staff", resource: onOrg("org1") }
     for (const [name, request] of [

@@ -68,15 +68,19 @@ const permissionsOf = (role: string) => goldenRoles.get(role)?.permissions ?? no
 
 const anonymous: Subject = { name: "nobody", caller: { kind: "anonymous" }, permissions: none }
 const roleless: Subject = {
-  ...{ name: "who has no role", permissions: none },
+  name: "who has no role",
+  permissions: none,
   caller: callerOf("alpha-user", "alpha"),
 }
 const neighbour: Subject = {
-  ...{ name: "who owns another organisation", caller: callerOf("beta-owner", "beta") },
+  name: "who owns another organisation",
+  caller: callerOf("beta-owner", "beta"),
   permissions: permissionsOf("ORG_OWNER"),
 }
 const elsewhere: Subject = {
-  ...{ name: "who owns another instance", caller: callerOf("owner2", "home"), instance: "i2" },
+  name: "who owns another instance",
+  caller: callerOf("owner2", "home"),
+  instance: "i2",
   permissions: permissionsOf("IAM_OWNER"),
 }
 const subjects = [anonymous, roleless, ...holders, neighbour, elsewhere]
@@ -135,7 +139,11 @@ const passesAsSelf = ({ permissions }: Subject, { self }: Way) =>
   self === "authenticated" || (self !== "" && permissions.has(self))
 
 const flags = [
-  ...["", "resource.instance", "ctx.instance", "instance", "system"],
+  "",
+  "resource.instance",
+  "ctx.instance",
+  "instance",
+  "system",
   "resource.stream.instance",
 ]
 
@@ -210,7 +218,12 @@ describe("every operation is open to whom the golden lists say, and to nobody el
 })
 
 const unnamed: Way = {
-  ...{ permission: "", resource: "instance", isSearch: false, id: "", parent: "", self: "" },
+  permission: "",
+  resource: "instance",
+  isSearch: false,
+  id: "",
+  parent: "",
+  self: "",
 }
 
 function openTo(subject: Subject, rule: string): string {
@@ -222,11 +235,13 @@ function openTo(subject: Subject, rule: string): string {
 test("the roles are those of the golden list, each with its level and permissions", () => {
   const levels = { "org(global)": "global", projectgrant: "grant" } as Record<string, string>
   const golden = [...goldenRoles].map(([name, { level, permissions }]) => [
-    ...[name, levels[level] ?? level],
+    name,
+    levels[level] ?? level,
     [...permissions].sort(),
   ])
   const ours = Object.entries(roles).map(([name, { level, permissions }]) => [
-    ...[name, level],
+    name,
+    level,
     [...permissions].sort(),
   ])
   expect(ours.sort()).toEqual(golden.sort())

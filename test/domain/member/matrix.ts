@@ -129,11 +129,13 @@ export const things: Readonly<
   authorization: { id: "alpha-authorization", from: ["instance", "org", "project"] },
   group_authorization: { id: "alpha-group-authorization", from: ["instance", "org", "project"] },
   grant: {
-    ...{ id: "guest", parent: "alpha-project" },
+    id: "guest",
+    parent: "alpha-project",
     from: ["instance", "org", "project", "grant"],
   },
   grant_id: {
-    ...{ id: "alpha-grant", parent: "alpha-project" },
+    id: "alpha-grant",
+    parent: "alpha-project",
     from: ["instance", "org", "project", "grant"],
   },
 }
@@ -195,7 +197,9 @@ function provision(tx: Transaction, name: string): void {
   addOrganization(tx, name, { name })
   addProject(tx, projectId, { orgId: name, name: projectId })
   addApplication(tx, appId, {
-    ...{ projectId, name: appId, clientId: `${name}-client` },
+    projectId,
+    name: appId,
+    clientId: `${name}-client`,
     config: { kind: "api", api: { authMethod: "private_key_jwt" } },
   })
   addAppKey.within(tx, appId, { keyId: `${name}-key`, publicKey: "key", expires: never })

@@ -163,8 +163,13 @@ test("whoever owns the instance may give every role, also what no owner holds", 
 
 test("an organisation's owner may give every role of it but impersonation", async () => {
   const roles = [
-    ...["ORG_OWNER", "ORG_USER_MANAGER", "ORG_OWNER_VIEWER", "ORG_SETTINGS_MANAGER"],
-    ...["ORG_USER_PERMISSION_EDITOR", "ORG_PROJECT_PERMISSION_EDITOR", "ORG_PROJECT_CREATOR"],
+    "ORG_OWNER",
+    "ORG_USER_MANAGER",
+    "ORG_OWNER_VIEWER",
+    "ORG_SETTINGS_MANAGER",
+    "ORG_USER_PERMISSION_EDITOR",
+    "ORG_PROJECT_PERMISSION_EDITOR",
+    "ORG_PROJECT_CREATOR",
     "ORG_USER_SELF_MANAGER",
   ]
   await give("manager", "nobody", org("org1"), ...roles)

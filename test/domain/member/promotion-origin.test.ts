@@ -246,8 +246,11 @@ test("no password that a login page has set by the current one of the user", asy
 const provider: Said = {
   name: "Acme",
   options: {
-    ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
-    ...{ isAutoUpdate: false, autoLinking: "email" },
+    isLinkingAllowed: true,
+    isCreationAllowed: true,
+    isAutoCreation: true,
+    isAutoUpdate: false,
+    autoLinking: "email",
   },
   settings: { kind: "github", clientId: "client", scopes: [] },
 }
@@ -350,7 +353,8 @@ test("a link whose provider somebody else has changed since", async () => {
 
 test("the same once the states are folded anew, without what was erased", async () => {
   const { verificationCode: code } = await act("manager", "passwordReset", {
-    ...{ userId, medium: { case: "returnCode", value: {} } },
+    userId,
+    medium: { case: "returnCode", value: {} },
   })
   await setPassword(
     visitor(),

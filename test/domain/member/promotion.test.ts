@@ -72,8 +72,11 @@ describe("a person becomes an administrator", () => {
       name: "Acme",
       settings: { kind: "github", clientId: "c", scopes: [] },
       options: {
-        ...{ isLinkingAllowed: true, isCreationAllowed: false, isAutoCreation: false },
-        ...{ isAutoUpdate: false, autoLinking: "off" },
+        isLinkingAllowed: true,
+        isCreationAllowed: false,
+        isAutoCreation: false,
+        isAutoUpdate: false,
+        autoLinking: "off",
       },
     })
     estate.clock.advance(1000)
@@ -112,7 +115,8 @@ describe("a person becomes an administrator", () => {
 
   test("not by what somebody created who has been deactivated since", async () => {
     const { id: bossId } = await act("owner", "createUser", {
-      ...{ organizationId: "org1", username: "boss" },
+      organizationId: "org1",
+      username: "boss",
       userType: {
         case: "human",
         value: {
@@ -154,7 +158,8 @@ describe("a person becomes an administrator", () => {
     const userId = await prepare("owner", {})
     const returned = (value: object = {}) => ({ case: "returnCode", value })
     const { verificationCode: code } = await act("manager", "passwordReset", {
-      ...{ userId, medium: returned() },
+      userId,
+      medium: returned(),
     })
     await act("manager", "createPasskeyRegistrationLink", { userId, medium: returned() })
     expect(await kinds(promote("owner", userId))).toEqual(["password_code", "passkey_code"])

@@ -21,7 +21,12 @@ type Ranked = {
 }
 
 const wayOf = ({ permission, resource, id, parent, self }: Access): Way => ({
-  ...{ permission, resource, id, parent, self, isSearch: false },
+  permission,
+  resource,
+  id,
+  parent,
+  self,
+  isSearch: false,
 })
 
 const ranked: readonly Ranked[] = (await operations()).flatMap(({ method }) => {
@@ -53,7 +58,10 @@ beforeAll(async () => {
   for (const permission of narrow.keys()) {
     const key = narrow.get(permission) ?? ""
     await createRole(world.cx(), {
-      ...{ key, displayName: key, level: "instance", permissions: [permission] },
+      key,
+      displayName: key,
+      level: "instance",
+      permissions: [permission],
     })
     await world.store.transact(world.cx(), (tx) => {
       addUser(tx, key, person(key, "aside"))
@@ -82,7 +90,9 @@ const subjects: readonly Subject[] = [
     heldOn[level] ? [{ name, caller: callerOf(`alpha.${name}`, "alpha"), holds }] : [],
   ),
   ...[...narrow].map(([permission, name]) => ({
-    ...{ name, caller: callerOf(name, "aside"), holds: new Set([permission]) },
+    name,
+    caller: callerOf(name, "aside"),
+    holds: new Set([permission]),
   })),
 ]
 

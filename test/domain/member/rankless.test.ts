@@ -33,7 +33,8 @@ afterAll(() => stage.close())
 async function newPerson(): Promise<string> {
   const username = `person${++count}`
   const made = await stage.make("user/CreateUser", {
-    ...{ organizationId: orgId, username },
+    organizationId: orgId,
+    username,
     human: {
       profile: { givenName: "Ada", familyName: "Lovelace" },
       email: { email: `${username}@example.com`, isVerified: true },
@@ -52,10 +53,15 @@ type Narrow = {
 async function narrowOf(permissions: readonly string[]): Promise<Narrow> {
   const [userId, key] = [await newPerson(), `NARROW_${++count}`]
   await stage.make(`${members}/CreateRole`, {
-    ...{ key, displayName: key, level: "ROLE_LEVEL_INSTANCE", permissions },
+    key,
+    displayName: key,
+    level: "ROLE_LEVEL_INSTANCE",
+    permissions,
   })
   await stage.make(`${members}/CreateAdministrator`, {
-    ...{ userId, resource: { instance: true }, roles: [key] },
+    userId,
+    resource: { instance: true },
+    roles: [key],
   })
   const how = { as: `${userId} ${orgId}` }
   return {
@@ -81,7 +87,10 @@ const isDenied = (reply: Reply): void => expect(reply.body.code).toBe("permissio
 
 const evil = "https://evil.example.net"
 const oidc = (issuer: string) => ({
-  ...{ name: `Provider ${++count}`, issuer, clientId: "client", clientSecret: "secret" },
+  name: `Provider ${++count}`,
+  issuer,
+  clientId: "client",
+  clientSecret: "secret",
   providerOptions: { isLinkingAllowed: true },
 })
 
@@ -104,7 +113,8 @@ const attempts: Readonly<Record<string, Attempt>> = {
       expect(subjectFor(person)).toBe("Evil subject")
       expect(subjectFor(owner)).not.toBe("Evil subject")
       const { id } = await make(`${management}/CreateAction`, {
-        ...{ name: "evil", script: "function evil(ctx, api) { throw 'no' }" },
+        name: "evil",
+        script: "function evil(ctx, api) { throw 'no' }",
       })
       const setTrigger = { flowType: "3", triggerType: "1", actionIds: [id] }
       await make(`${management}/SetTriggerActions`, setTrigger)
@@ -214,7 +224,10 @@ const attempts: Readonly<Record<string, Attempt>> = {
     permissions: ["user.grant.write"],
     act: async ({ ask, userId }) => {
       await ask("authorization.v2.AuthorizationService/CreateAuthorization", {
-        ...{ userId, projectId: our().projectId, organizationId: orgId, roleKeys: ["IAM_OWNER"] },
+        userId,
+        projectId: our().projectId,
+        organizationId: orgId,
+        roleKeys: ["IAM_OWNER"],
       })
     },
   },
@@ -406,8 +419,15 @@ const attempts: Readonly<Record<string, Attempt>> = {
   },
   "each user that it names, and each role that it gives, is compared by itself": {
     permissions: [
-      ...["iam.write", "iam.policy.write", "org.write", "user.write", "user.credential.write"],
-      ...["org.idp.write", "org.member.write", "user.read", "policy.write"],
+      "iam.write",
+      "iam.policy.write",
+      "org.write",
+      "user.write",
+      "user.credential.write",
+      "org.idp.write",
+      "org.member.write",
+      "user.read",
+      "policy.write",
     ],
     act: async ({ make, userId }) => {
       const idp = { name: "Mine", issuer: evil, clientId: "c", clientSecret: "s" }
@@ -431,11 +451,28 @@ const attempts: Readonly<Record<string, Attempt>> = {
   },
   "it reads; what gives a way to act as somebody is only told to those whom nobody outranks": {
     permissions: [
-      ...["iam.read", "iam.write", "org.read", "user.read", "project.read", "policy.read"],
-      ...["project.role.read", "project.app.read", "project.grant.read", "user.grant.read"],
-      ...["org.member.read", "project.member.read", "project.grant.member.read"],
-      ...["org.idp.read", "org.action.read", "org.flow.read", "session.read", "group.read"],
-      ...["iam.policy.read", "iam.idp.read", "user.membership.read", "org.feature.read"],
+      "iam.read",
+      "iam.write",
+      "org.read",
+      "user.read",
+      "project.read",
+      "policy.read",
+      "project.role.read",
+      "project.app.read",
+      "project.grant.read",
+      "user.grant.read",
+      "org.member.read",
+      "project.member.read",
+      "project.grant.member.read",
+      "org.idp.read",
+      "org.action.read",
+      "org.flow.read",
+      "session.read",
+      "group.read",
+      "iam.policy.read",
+      "iam.idp.read",
+      "user.membership.read",
+      "org.feature.read",
     ],
     act: async ({ ask, make }) => {
       await make(`${admin}/ExportData`, { orgIds: [orgId] })
@@ -448,7 +485,11 @@ const attempts: Readonly<Record<string, Attempt>> = {
     permissions: ["org.action.write", "user.read"],
     act: async ({ ask }) => {
       await ask("diagnosis/TryScript", {
-        ...{ organizationId: orgId, name: "evil", flowType: "3", triggerType: "1", userId: owner },
+        organizationId: orgId,
+        name: "evil",
+        flowType: "3",
+        triggerType: "1",
+        userId: owner,
         script: "function evil(ctx, api) { api.v1.user.appendMetadata('a', 'b') }",
       })
     },
@@ -481,7 +522,9 @@ test.each(Object.entries(attempts))("%s", async (_, { permissions, act }) => {
 test("who manages organizations reads the providers of the instance, and no more", async () => {
   const manager = await newPerson()
   await stage.make(`${members}/CreateAdministrator`, {
-    ...{ userId: manager, resource: { instance: true }, roles: ["IAM_ORG_MANAGER"] },
+    userId: manager,
+    resource: { instance: true },
+    roles: ["IAM_ORG_MANAGER"],
   })
   const { id } = await stage.make(
     `${admin}/AddGenericOIDCProvider`,

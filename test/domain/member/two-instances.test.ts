@@ -123,10 +123,14 @@ const p1 = { projectId: "p1" }
 const moment = { flowType: "2", triggerType: "4" }
 const hook = {
   ...({ targetType: "webhook", payloadType: "json" } as const),
-  ...{ endpoint: "https://hook.example.com", timeoutMs: 1000, interruptOnError: true },
+  endpoint: "https://hook.example.com",
+  timeoutMs: 1000,
+  interruptOnError: true,
 }
 const restHook = {
-  ...{ name: "New", endpoint: "https://new.example.com", timeout: { seconds: 1n } },
+  name: "New",
+  endpoint: "https://new.example.com",
+  timeout: { seconds: 1n },
   targetType: { case: "restWebhook", value: {} },
 }
 const atUserinfo = { conditionType: { case: "function", value: { name: "preuserinfo" } } }
@@ -450,17 +454,34 @@ const looks: readonly (readonly [string, object, string?])[] = [
 
 /** Only who manages several instances may call these. */
 const systemOnly = new Set([
-  ...["addCustomDomain", "deleteInstance", "listIAMMembers", "removeCustomDomain"],
-  ...["setInstanceFeature", "setPrimaryDomain", "addQuota", "setQuota", "removeQuota"],
-  ...["setLimits", "resetLimits"],
+  "addCustomDomain",
+  "deleteInstance",
+  "listIAMMembers",
+  "removeCustomDomain",
+  "setInstanceFeature",
+  "setPrimaryDomain",
+  "addQuota",
+  "setQuota",
+  "removeQuota",
+  "setLimits",
+  "resetLimits",
 ])
 
 /** About all instances at once, so that one of them has no share of its own in it. */
 const ofAll = [
-  ...["bulkSetLimits", "createInstance", "existsDomain", "getSystemFeatures", "listInstances"],
-  ...["resetSystemFeatures", "setSystemFeatures", "removeFailedEvent"],
-  ...["retryFailedEvents", "retrySystemFailedEvents"],
-  ...["listViews", "clearView", "listNodes"],
+  "bulkSetLimits",
+  "createInstance",
+  "existsDomain",
+  "getSystemFeatures",
+  "listInstances",
+  "resetSystemFeatures",
+  "setSystemFeatures",
+  "removeFailedEvent",
+  "retryFailedEvents",
+  "retrySystemFailedEvents",
+  "listViews",
+  "clearView",
+  "listNodes",
 ]
 
 test("every operation of these modules is tried", () => {

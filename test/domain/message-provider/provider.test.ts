@@ -12,14 +12,24 @@ beforeEach(async () => {
 afterEach(() => estate.close())
 
 const smtp = {
-  ...{ senderAddress: "konto@example.com", senderName: "Acme", tls: true, user: "konto" },
-  ...{ host: "mail.example.com:465", password: "s3cret" },
+  senderAddress: "konto@example.com",
+  senderName: "Acme",
+  tls: true,
+  user: "konto",
+  host: "mail.example.com:465",
+  password: "s3cret",
 }
 const ask = (name: string, request: object = {}, cx = {}) =>
   estate.as("owner", name, request, { cx })
 const message = {
-  ...{ channel: "email", messageId: "m1@id", to: "ada@example.com", subject: "Hallo" },
-  ...{ text: "Code 4711", html: "<p>", kind: "verify_email", values: { code: "4711" } },
+  channel: "email",
+  messageId: "m1@id",
+  to: "ada@example.com",
+  subject: "Hallo",
+  text: "Code 4711",
+  html: "<p>",
+  kind: "verify_email",
+  values: { code: "4711" },
 } as const
 
 /** A world outside that takes everything and tells what it got. */

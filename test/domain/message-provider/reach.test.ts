@@ -12,8 +12,12 @@ beforeEach(async () => {
 afterEach(() => estate.close())
 
 const smtp = {
-  ...{ senderAddress: "konto@example.com", senderName: "Acme", tls: true, user: "konto" },
-  ...{ host: "mail.lan:2465", password: "s3cret" },
+  senderAddress: "konto@example.com",
+  senderName: "Acme",
+  tls: true,
+  user: "konto",
+  host: "mail.lan:2465",
+  password: "s3cret",
 }
 const ask = (name: string, request: object = {}) => estate.as("owner", name, request)
 

@@ -66,7 +66,9 @@ async function addUser(name: string): Promise<void> {
     email: { email: `${name}@example.com`, verification },
   }
   await ask("createUser", {
-    ...{ organizationId: "org1", username: name, userId: name },
+    organizationId: "org1",
+    username: name,
+    userId: name,
     userType: { case: "human", value },
   })
 }
@@ -125,7 +127,10 @@ function mailing(answer: (to: string) => Delivery) {
 }
 const accepted: Delivery = { done: true, steps: [] }
 const down: Delivery = {
-  ...{ done: false, lasting: false, concerns: "provider", steps: [] },
+  done: false,
+  lasting: false,
+  concerns: "provider",
+  steps: [],
   reason: "nobody answers",
 }
 
@@ -173,7 +178,8 @@ test("a message whose code has expired meanwhile is not sent", async () => {
   await passed(30 * minute)
   expect(server.count("ada")).toBe(tries)
   expect(await messageTo("ada")).toMatchObject({
-    ...{ status: "failed", error: "its code is no longer good" },
+    status: "failed",
+    error: "its code is no longer good",
   })
 })
 

@@ -125,7 +125,7 @@ describe.each(["en", "de", "fr"])("each kind arrives at a real server, in %s", (
     const { events } = await estate.store.log.find(0, 1000, ["message.added"])
     const outbox = events.map(({ id }) => estate.store.state(estate.cx(), message, id))
     expect(outbox.map(({ kind, status }) => [kind, status])).toEqual(
-      [...mails.map(([kind]) => kind), ...["verify_phone", "verify_sms_otp", "password_reset"]].map(
+      [...mails.map(([kind]) => kind), "verify_phone", "verify_sms_otp", "password_reset"].map(
         (kind) => [kind, "sent"],
       ),
     )
@@ -188,7 +188,8 @@ test("the first password is no news, later ones are, unless the policy wants non
 test("whoever has another address is told at the one before, if that was theirs", async () => {
   const email = (address: string) => () =>
     ask("setEmail", {
-      ...{ userId: "eva", email: address },
+      userId: "eva",
+      email: address,
       verification: { case: "isVerified", value: true },
     })
   await sending(() => addEva("en"), email("first@example.com"), email("second@example.com"))
@@ -215,7 +216,10 @@ test("whoever gets or loses a linked account is told, but for what they came wit
       .map(({ mail: { subject = "" } }) => subject)
       .filter((each) => each.includes("sign-in method"))
   const oauth = {
-    ...{ name: "Acme", clientId: "c", clientSecret: "s", idAttribute: "id" },
+    name: "Acme",
+    clientId: "c",
+    clientSecret: "s",
+    idAttribute: "id",
     authorizationEndpoint: "https://idp.example.com/authorize",
     tokenEndpoint: "https://idp.example.com/token",
     userEndpoint: "https://idp.example.com/user",

@@ -82,7 +82,10 @@ function answering(...answers: readonly (Delivery | Error)[]) {
 }
 const taken: Delivery = { done: true, steps: [] }
 const refused = (lasting: boolean): Delivery => ({
-  ...{ done: false, lasting, concerns: "message", steps: [] },
+  done: false,
+  lasting,
+  concerns: "message",
+  steps: [],
   reason: lasting ? "550 no such user" : "451 try again later",
 })
 

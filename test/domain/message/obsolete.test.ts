@@ -30,7 +30,11 @@ afterEach(async () => {
 })
 
 const refused = (lasting: boolean): Delivery => ({
-  ...{ done: false, lasting, concerns: "message", steps: [], reason: "550 no such user" },
+  done: false,
+  lasting,
+  concerns: "message",
+  steps: [],
+  reason: "550 no such user",
 })
 const ask = (name: string, request: object = {}) => estate.as("owner", name, request)
 const drained = () => driveClock(reactors.drain(), () => estate.clock.advance(100))
@@ -45,7 +49,9 @@ async function activeServer(): Promise<void> {
 async function invite(): Promise<void> {
   const email = { email: "eva@example.com", verification: { case: "returnCode", value: {} } }
   await ask("createUser", {
-    ...{ organizationId: "org1", username: "eva", userId: "eva" },
+    organizationId: "org1",
+    username: "eva",
+    userId: "eva",
     userType: {
       case: "human",
       value: { profile: { givenName: "Eva", familyName: "Müller" }, email },
@@ -110,7 +116,8 @@ describe("a code that was used", () => {
     await invite()
     await drained()
     await ask("setPhone", {
-      ...{ userId: "eva", phone: "+41791234567" },
+      userId: "eva",
+      phone: "+41791234567",
       verification: { case: "isVerified", value: true },
     })
     await drained()

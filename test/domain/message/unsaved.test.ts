@@ -78,7 +78,9 @@ async function addUser(name: string): Promise<void> {
     email: { email: `${name}@example.com`, verification },
   }
   await ask("createUser", {
-    ...{ organizationId: "org1", username: name, userId: name },
+    organizationId: "org1",
+    username: name,
+    userId: name,
     userType: { case: "human", value },
   })
 }
@@ -91,7 +93,10 @@ async function messageTo(name: string) {
 
 const accepted: Delivery = { done: true, steps: [] }
 const greylisted: Delivery = {
-  ...{ done: false, lasting: false, concerns: "message", steps: [] },
+  done: false,
+  lasting: false,
+  concerns: "message",
+  steps: [],
   reason: "451 greylisted",
 }
 

@@ -29,7 +29,8 @@ const reached = async () => {
   const { shares } = await import("../../../src/domain/milestone/api.ts")
   const queries = [{ query: { case: "isReachedQuery", value: { reached: true } } }]
   const { result } = await ask(shares, "listMilestones", provider.cx(), {
-    ...{ queries, query: { asc: true } },
+    queries,
+    query: { asc: true },
   })
   return result.map(({ type }: { type: number }) => type)
 }

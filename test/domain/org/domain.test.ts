@@ -155,8 +155,11 @@ describe("a domain", () => {
 
   test("of somebody else's organisation is nobody's business", () => {
     for (const name of [
-      ...["addOrganizationDomain", "deleteOrganizationDomain", "verifyOrganizationDomain"],
-      ...["listOrganizationDomains", "generateOrganizationDomainValidation"],
+      "addOrganizationDomain",
+      "deleteOrganizationDomain",
+      "verifyOrganizationDomain",
+      "listOrganizationDomains",
+      "generateOrganizationDomainValidation",
     ]) {
       expect(() => ask(name, "example.org", {}, "stranger"), name).toThrow("no such organisation")
       expect(() => ask(name, "example.org", {}, "nobody"), name).toThrow("org.")
@@ -173,7 +176,9 @@ test("domains are listed by name or date, and found whatever their case", async 
     (await listed(request)).map(({ domain }: { domain: string }) => domain)
   expect(await names({})).toEqual(["acme.id.example.com", "ant.example", "zoo.example"])
   expect(await names({ sortingColumn: 2, pagination: {} })).toEqual([
-    ...["ant.example", "zoo.example", "acme.id.example.com"],
+    "ant.example",
+    "zoo.example",
+    "acme.id.example.com",
   ])
   const filters = [{ filter: { case: "domainFilter", value: { domain: ".EXAMPLE", method: 6 } } }]
   expect(await names({ filters })).toEqual(["ant.example", "zoo.example"])
@@ -332,7 +337,9 @@ describe("a domain that somebody has on trust", () => {
     const before = estate.store.log.durable()
     await prove("example.org")
     expect(await typesOf(before)).toEqual([
-      ...["org.domain.verification.added", "org.domain.removed", "org.domain.verified"],
+      "org.domain.verification.added",
+      "org.domain.removed",
+      "org.domain.verified",
       "user.domain.claimed",
     ])
     const cx = estate.cx()

@@ -38,7 +38,8 @@ describe("the primary domain", () => {
     await estate.as("manager", "setPrimaryOrgDomain", { domain: "example.org" })
     expect((await estate.as("manager", "getMyOrg")).org.primaryDomain).toBe("example.org")
     expect((await listed()).find(({ isPrimary }: any) => isPrimary)).toMatchObject({
-      ...{ domain: "example.org", isVerified: false },
+      domain: "example.org",
+      isVerified: false,
     })
     const { user } = await estate.as("manager", "getUserByID", { userId: "manager" })
     expect(user.loginNames).toContain("manager@example.org")
@@ -65,7 +66,9 @@ describe("the primary domain", () => {
     expect(orgWithDomain(estate.cx(), "acme.id.example.com")).toBeUndefined()
     const { user } = await estate.as("manager", "getUserByID", { userId: "manager" })
     expect(user.loginNames).toEqual([
-      ...["manager", "manager@example.org", "manager@acme.id.example.com"],
+      "manager",
+      "manager@example.org",
+      "manager@acme.id.example.com",
     ])
     expect(user.preferredLoginName).toBe("manager")
     await ask("deleteOrganizationDomain", "acme.id.example.com")

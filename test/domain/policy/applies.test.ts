@@ -33,7 +33,8 @@ beforeEach(async () => {
   await estate.step((tx) => {
     addUser(tx, "settings", person("settings", "org1"))
     addMember(tx, {
-      ...{ userId: "settings", target: { level: "org", id: "org1" } },
+      userId: "settings",
+      target: { level: "org", id: "org1" },
       roles: ["ORG_SETTINGS_MANAGER"],
     })
   })
@@ -98,7 +99,8 @@ describe("a sign-in policy of an organization", () => {
 
   test("gives way to that of the instance", async () => {
     await changePolicy(by("owner"), undefined, {
-      ...{ policy: login, say: () => ({ secondFactorCheckLifetime: 77 }) },
+      policy: login,
+      say: () => ({ secondFactorCheckLifetime: 77 }),
     })
     expect(needOf(estate.cx(), "owner").secondLifetime).toBe(77)
     expect(needOf(estate.cx(), "nobody").secondLifetime).not.toBe(77)
@@ -115,7 +117,8 @@ describe("a sign-in policy of an organization", () => {
   test("applies to everybody where whoever runs the server set it", async () => {
     const system: Call["caller"] = { kind: "system", name: "operator" }
     await changePolicy(estate.cx({ caller: system }), "org1", {
-      ...{ policy: login, say: () => ({ allowRegister: true }) },
+      policy: login,
+      say: () => ({ allowRegister: true }),
     })
     expect(await appliesTo()).toEqual([...people])
   })
@@ -135,17 +138,25 @@ test("a lockout policy of an organization locks nobody who outranks whoever set 
 
 test("a password must meet the requirements of the instance and the organization", async () => {
   const bare = {
-    ...{ hasUppercase: false, hasLowercase: false, hasNumber: false, hasSymbol: false },
+    hasUppercase: false,
+    hasLowercase: false,
+    hasNumber: false,
+    hasSymbol: false,
   }
   await addPolicy(by("owner"), undefined, {
-    ...{ policy: passwordComplexity, say: () => ({ ...bare, minLength: 10, hasNumber: true }) },
+    policy: passwordComplexity,
+    say: () => ({ ...bare, minLength: 10, hasNumber: true }),
   })
   await addPolicy(by("settings"), "org1", {
-    ...{ policy: passwordComplexity, say: () => ({ ...bare, minLength: 14, reuseCount: 2 }) },
+    policy: passwordComplexity,
+    say: () => ({ ...bare, minLength: 14, reuseCount: 2 }),
   })
   const owner = { userId: "owner", orgId: "org1" }
   expect(policyFor(estate.cx(), owner, passwordComplexity)).toEqual({
-    ...{ ...bare, minLength: 14, hasNumber: true, reuseCount: 2 },
+    ...bare,
+    minLength: 14,
+    hasNumber: true,
+    reuseCount: 2,
   })
 })
 
@@ -158,16 +169,20 @@ describe("a password policy of an organization that allows one character", () =>
     await setPassword(cx, "owner", await createPassword(password, { names: [] }))
     await estate.step((tx) =>
       addMember(tx, {
-        ...{ userId: "nobody", target: { level: "instance" }, roles: ["IAM_OWNER"] },
+        userId: "nobody",
+        target: { level: "instance" },
+        roles: ["IAM_OWNER"],
       }),
     )
     // Whoever changed it last is its author, whoever began it.
     await addPolicy(by("owner"), "org1", {
-      ...{ policy: passwordComplexity, say: () => ({ minLength: 9 }) },
+      policy: passwordComplexity,
+      say: () => ({ minLength: 9 }),
     })
     const bare = { hasUppercase: false, hasLowercase: false, hasNumber: false, hasSymbol: false }
     await changePolicy(by("settings"), "org1", {
-      ...{ policy: passwordComplexity, say: () => ({ ...bare, minLength: 1 }) },
+      policy: passwordComplexity,
+      say: () => ({ ...bare, minLength: 1 }),
     })
   })
 
@@ -209,8 +224,10 @@ test("a message has the words of the instance for those who outrank its author",
       Expiry: 60,
     } as never).subject
   expect(people.map(subjectFor)).toEqual([
-    ...["Of the organization C", "Of the organization C"],
-    ...["Of the instance", "Of the instance"],
+    "Of the organization C",
+    "Of the organization C",
+    "Of the instance",
+    "Of the instance",
   ])
 })
 
@@ -218,12 +235,19 @@ describe("an identity provider of an organization", () => {
   const same: Said = {
     name: "Acme",
     settings: {
-      ...{ kind: "oidc", issuer: "https://idp.example.com", clientId: "client", scopes: [] },
-      ...{ isIdTokenMapping: false, usePkce: true },
+      kind: "oidc",
+      issuer: "https://idp.example.com",
+      clientId: "client",
+      scopes: [],
+      isIdTokenMapping: false,
+      usePkce: true,
     },
     options: {
-      ...{ isLinkingAllowed: true, isCreationAllowed: false, isAutoCreation: false },
-      ...{ isAutoUpdate: false, autoLinking: "off" },
+      isLinkingAllowed: true,
+      isCreationAllowed: false,
+      isAutoCreation: false,
+      isAutoUpdate: false,
+      autoLinking: "off",
     },
   }
   const acme = { ...same, secret: "s3cret" }
@@ -278,8 +302,11 @@ describe("the providers that an organization lets its people sign in with", () =
     name: "GitHub",
     settings: { kind: "github", clientId: "client", scopes: [] },
     options: {
-      ...{ isLinkingAllowed: true, isCreationAllowed: false, isAutoCreation: false },
-      ...{ isAutoUpdate: false, autoLinking: "off" },
+      isLinkingAllowed: true,
+      isCreationAllowed: false,
+      isAutoCreation: false,
+      isAutoUpdate: false,
+      autoLinking: "off",
     },
   }
   const admitted = (id: string) => people.filter((userId) => letsUserIn(estate.cx(), id, userId))

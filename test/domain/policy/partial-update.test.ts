@@ -17,13 +17,16 @@ let estate: Estate
 beforeEach(async () => {
   estate = await openEstate()
   await createRole(estate.cx(), {
-    ...{ key: "SCRIPTS", displayName: "Scripts", level: "org" },
+    key: "SCRIPTS",
+    displayName: "Scripts",
+    level: "org",
     permissions: ["org.action.read", "org.action.write"],
   })
   await estate.step((tx) => {
     addUser(tx, "settings", person("settings", "org1"))
     addMember(tx, {
-      ...{ userId: "settings", target: { level: "org", id: "org1" } },
+      userId: "settings",
+      target: { level: "org", id: "org1" },
       roles: ["ORG_SETTINGS_MANAGER", "SCRIPTS"],
     })
   })
@@ -37,7 +40,8 @@ const as = (person: Person, name: string, request: object) =>
 /** The same as an administrator with fewer permissions than the manager and the owner. */
 const asNarrow = (name: string, request: object) =>
   estate.as("nobody", name, request, {
-    ...{ of: "management", cx: { caller: callerOf("settings", "org1") } },
+    of: "management",
+    cx: { caller: callerOf("settings", "org1") },
   })
 
 const masked = (...paths: string[]) => ({ updateMask: { paths } })
@@ -47,20 +51,27 @@ const belowAuthor = ["nobody", "settings"]
 
 describe("an identity provider", () => {
   const acme = {
-    ...{ name: "Acme", issuer: "https://idp.example.com", clientId: "client" },
-    ...{ clientSecret: "s3cret", scopes: [], usePkce: true },
+    name: "Acme",
+    issuer: "https://idp.example.com",
+    clientId: "client",
+    clientSecret: "s3cret",
+    scopes: [],
+    usePkce: true,
     providerOptions: { isLinkingAllowed: true },
   }
   let id: string
   const admitted = () => people.filter((userId) => letsUserIn(estate.cx(), id, userId))
   beforeEach(async () => {
     await as("owner", "addCustomLoginPolicy", {
-      ...{ allowExternalIdp: true, allowUsernamePassword: true },
+      allowExternalIdp: true,
+      allowUsernamePassword: true,
     })
     id = (await as("owner", "addGenericOIDCProvider", acme)).id
     await as("owner", "addIDPToLoginPolicy", { idpId: id })
     await asNarrow("updateGenericOIDCProvider", {
-      ...{ ...acme, id, issuer: "https://other.example.com" },
+      ...acme,
+      id,
+      issuer: "https://other.example.com",
     })
     expect(admitted()).toEqual(belowAuthor)
   })
@@ -70,7 +81,8 @@ describe("an identity provider", () => {
     await as("owner", "updateGenericOIDCProvider", renamed)
     expect(admitted()).toEqual(belowAuthor)
     await changeIdp(estate.cx({ caller: { kind: "system", name: "operator" } }), "org1", id, {
-      ...{ kind: "oidc", say: (before) => ({ ...before, name: "Again" }) },
+      kind: "oidc",
+      say: (before) => ({ ...before, name: "Again" }),
     })
     expect(admitted()).toEqual(belowAuthor)
     const same = as("owner", "updateGenericOIDCProvider", { ...renamed, name: "Again" })
@@ -96,7 +108,8 @@ describe("a sign-in policy", () => {
 
   test("keeps its author where another one changes one of its values", async () => {
     await as("owner", "updateCustomLoginPolicy", {
-      ...{ allowRegister: true, ...masked("allow_register") },
+      allowRegister: true,
+      ...masked("allow_register"),
     })
     expect(isHiddenFor()).toEqual(belowAuthor)
     await as("owner", "addSecondFactorToLoginPolicy", { type: 1 })
@@ -105,7 +118,9 @@ describe("a sign-in policy", () => {
 
   test("has one author again once somebody states all of it", async () => {
     await as("owner", "updateCustomLoginPolicy", {
-      ...{ hidePasswordReset: true, allowUsernamePassword: true, allowRegister: true },
+      hidePasswordReset: true,
+      allowUsernamePassword: true,
+      allowRegister: true,
     })
     expect(isHiddenFor()).toEqual([...people])
   })
@@ -115,7 +130,9 @@ test("a message keeps the author of its subject where another changes the greeti
   const asked = { language: "en" }
   await asNarrow("setCustomPasswordResetMessageText", { ...asked, subject: "Of the author" })
   await as("owner", "setCustomPasswordResetMessageText", {
-    ...{ ...asked, greeting: "Hello", ...masked("greeting") },
+    ...asked,
+    greeting: "Hello",
+    ...masked("greeting"),
   })
   const subjectFor = (userId: string) =>
     messageText(estate.cx(), { kind: "password_reset", orgId: "org1", userId, language: "en" }, {
@@ -128,7 +145,9 @@ test("a message keeps the author of its subject where another changes the greeti
 describe("a script", () => {
   const moment = { orgId: "org1", flowType: 2, triggerType: 4 } as const
   const fields = {
-    ...{ name: "note", script: "function note() {}", timeout: durationFromMs(1000) },
+    name: "note",
+    script: "function note() {}",
+    timeout: durationFromMs(1000),
     allowedToFail: true,
   }
   let id: string
@@ -142,7 +161,9 @@ describe("a script", () => {
 
   test("keeps its author where another one changes its time limit", async () => {
     await as("owner", "updateAction", {
-      ...{ id, timeout: durationFromMs(2000), ...masked("timeout") },
+      id,
+      timeout: durationFromMs(2000),
+      ...masked("timeout"),
     })
     expect(runsFor()).toEqual(belowAuthor)
   })

@@ -52,8 +52,12 @@ function expected(row: PolicyRow, instance: object, own?: object) {
   const org = own ? { says: own, isDefault: false } : above
   const { settings, isMine } = row
   return {
-    ...{ instance: above, org, standard: callsOf(row).standard && above },
-    ...{ settings: settings && org, instanceSettings: settings && above, mine: isMine && org },
+    instance: above,
+    org,
+    standard: callsOf(row).standard && above,
+    settings: settings && org,
+    instanceSettings: settings && above,
+    mine: isMine && org,
   }
 }
 
@@ -276,7 +280,8 @@ describe("the settings of version 2", () => {
       }
       await expect(read("stranger", call, inOrg)).rejects.toMatchObject({ id: "org.missing" })
       await expect(read("manager", call, { case: "orgId", value: "" })).rejects.toMatchObject({
-        ...{ code: "invalid_argument", id: "request.resource_missing" },
+        code: "invalid_argument",
+        id: "request.resource_missing",
         violation: { field: "ctx.org_id", description: "is empty" },
       })
     },

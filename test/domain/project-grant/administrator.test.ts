@@ -145,7 +145,8 @@ test("who holds less than an administrator of a grant can't set their credential
   await estate.manageGrant("guest")
   await estate.step((tx) =>
     addMember(tx, {
-      ...{ userId: "other", roles: ["ORG_USER_MANAGER"] },
+      userId: "other",
+      roles: ["ORG_USER_MANAGER"],
       target: { level: "org", id: "org2" },
     }),
   )

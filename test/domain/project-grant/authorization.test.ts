@@ -11,7 +11,9 @@ beforeEach(async () => {
 afterEach(() => estate.close())
 
 const asked = (userId: string, roleKeys: readonly string[], organizationId: string) => ({
-  ...{ userId, roleKeys, organizationId },
+  userId,
+  roleKeys,
+  organizationId,
   projectId: "p1",
 })
 

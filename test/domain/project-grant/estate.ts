@@ -32,7 +32,8 @@ export async function openGranting(): Promise<Granting> {
     for (const id of ["guest", "other"]) addUser(tx, id, person(id, "org2"))
     addUser(tx, "third", person("third", "org3"))
     addMember(tx, {
-      ...{ userId: "third", roles: ["ORG_OWNER"] },
+      userId: "third",
+      roles: ["ORG_OWNER"],
       target: { level: "org", id: "org3" },
     })
   })
@@ -43,7 +44,8 @@ export async function openGranting(): Promise<Granting> {
   }
   const manageGrant = (userId: string, role = "PROJECT_GRANT_OWNER") =>
     estate.as("stranger", "createAdministrator", {
-      ...{ userId, roles: [role] },
+      userId,
+      roles: [role],
       resource: { resource: { case: "projectGrant", value: named } },
     })
   return { ...estate, by, manageGrant }

@@ -10,8 +10,11 @@ import * as people from "../../support/user-modules.ts"
 import type { World } from "../../support/world.ts"
 
 const tables = [
-  ...["project_grants", "project_grant_roles", "project_holdings"],
-  ...["authorizations", "administrators"],
+  "project_grants",
+  "project_grant_roles",
+  "project_holdings",
+  "authorizations",
+  "administrators",
 ].map((name) => statement(`SELECT * FROM ${name} WHERE instance = $instance`))
 const rows = ({ store, cx }: World) => tables.map((table) => store.all(cx(), table))
 

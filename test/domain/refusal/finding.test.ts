@@ -51,7 +51,9 @@ describe("the characters that differ", () => {
   test("are those of the address of which the fewest differ", () => {
     const others = ["https://app.example.com/c", "https://app.example.com/callback2", ...registered]
     expect(differenceOf(finding("https://app.example.com/calback", others))).toEqual({
-      ...{ nearest: registered[0], sameStart: 27, sameEnd: 4 },
+      nearest: registered[0],
+      sameStart: 27,
+      sameEnd: 4,
     })
   })
 

@@ -42,7 +42,9 @@ test("a session tells who is signed in, where, since when and until when", async
   const [shown] = await listed("owner", { case: "userIdQuery", value: { id: "stranger" } })
   const now = estate.clock.now()
   expect(shown).toMatchObject({
-    ...{ id: "stranger", sequence: 2n, userAgent: { fingerprintId: "browser of stranger" } },
+    id: "stranger",
+    sequence: 2n,
+    userAgent: { fingerprintId: "browser of stranger" },
     factors: {
       user: { id: "stranger", displayName: "stranger Person", organizationId: "org2" },
     },
@@ -71,8 +73,11 @@ test("sessions are found by all that a query may say", async () => {
   expect(await by("userAgentQuery", {})).toEqual([])
   const when = (method: number) => by("creationDateQuery", { creationDate: at, method })
   expect(await Promise.all([0, 1, 2, 3, 4].map(when))).toEqual([
-    ...[["manager"], ["stranger"], ["manager", "stranger"]],
-    ...[["owner"], ["owner", "manager"]],
+    ["manager"],
+    ["stranger"],
+    ["manager", "stranger"],
+    ["owner"],
+    ["owner", "manager"],
   ])
   const expirationDate = timestampFromMs(estate.clock.now() + lifetimes.session - 1)
   expect(await by("expirationDateQuery", { expirationDate, method: 1 })).toEqual(["stranger"])
@@ -121,8 +126,13 @@ describe("a second factor that its user removes", () => {
       const version = { passwordVersion: passwordVersion(estate.cx(), "nobody") }
       tx.append(session, sessionId, [{ type: "session.password.checked", data: version }])
       const given = {
-        ...{ userId: "nobody", clientId: "app", appId: "app", scopes: [], audience: [] },
-        ...{ sessionId, methods: [] },
+        userId: "nobody",
+        clientId: "app",
+        appId: "app",
+        scopes: [],
+        audience: [],
+        sessionId,
+        methods: [],
       }
       const times = { lifetimeSeconds: 3600, idleLifetimeSeconds: 3600 }
       tx.append(grant, sessionId, [

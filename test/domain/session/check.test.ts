@@ -107,7 +107,9 @@ describe("a session of a login page", () => {
   test("keeps what is noted, and of the browser what is no secret", async () => {
     const note = (text: string) => new TextEncoder().encode(text)
     const userAgent = {
-      ...{ fingerprintId: "f-1", ip: "203.0.113.7", description: "Firefox on Linux" },
+      fingerprintId: "f-1",
+      ip: "203.0.113.7",
+      description: "Firefox on Linux",
       header: { "user-agent": { values: ["Firefox"] }, Cookie: { values: ["s=1"] } },
     }
     const begun = await create({}, { userAgent, metadata: { a: note("1"), b: note("2") } })

@@ -178,7 +178,9 @@ describe("a browser's session", () => {
 describe("a sign-in through a provider", () => {
   const provided = { type: "session.intent.checked" } as const
   const added = {
-    ...{ type: "session.added", data: { userId: "u1", agentId: "" }, time: 100 },
+    type: "session.added",
+    data: { userId: "u1", agentId: "" },
+    time: 100,
     private: { userAgent: {} },
   } as const
   const stateAfter = (...events: readonly object[]) =>
@@ -188,7 +190,9 @@ describe("a sign-in through a provider", () => {
     )
   const data = { passwordVersion: 1, idpId: "acme", idpOrg: "" }
   const checked = (more: object = {}) => ({
-    ...{ ...provided, private: {}, time: 5000 },
+    ...provided,
+    private: {},
+    time: 5000,
     data: { ...data, ...more },
   })
 
@@ -206,7 +210,9 @@ describe("a sign-in through a provider", () => {
 
   test("of an older version becomes fresh with the next password", () => {
     const password = {
-      ...{ type: "session.password.checked", data: { passwordVersion: 1 }, time: 6000 },
+      type: "session.password.checked",
+      data: { passwordVersion: 1 },
+      time: 6000,
     }
     const state = stateAfter(checked(), password)
     expect([state.authTime, freshTimeOf(state)]).toEqual([6000, 6000])
@@ -214,7 +220,9 @@ describe("a sign-in through a provider", () => {
 
   test("is not dated back by a later answer about an older sign-in", () => {
     const password = {
-      ...{ type: "session.password.checked", data: { passwordVersion: 1 }, time: 2000 },
+      type: "session.password.checked",
+      data: { passwordVersion: 1 },
+      time: 2000,
     }
     const state = stateAfter(password, checked({ authTime: 700, freshAt: 700 }))
     expect([state.authTime, freshTimeOf(state)]).toEqual([2000, 2000])

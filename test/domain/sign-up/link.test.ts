@@ -19,8 +19,10 @@ const create = async (request: object = {}, who: Person = "manager", cx = {}) =>
     who,
     "createSignUpLink",
     {
-      ...{ organizationId: "org1", useLimit: 2 },
-      ...{ expirationDate: timestampFromMs(estate.clock.now() + hour), ...request },
+      organizationId: "org1",
+      useLimit: 2,
+      expirationDate: timestampFromMs(estate.clock.now() + hour),
+      ...request,
     },
     { cx },
   )
@@ -50,7 +52,11 @@ test("a link is shown once, works, and is kept as a hash alone", async () => {
   expect(JSON.stringify(events)).not.toContain(secret)
   const [link] = await listed()
   expect(link).toMatchObject({
-    ...{ id, organizationId: "org1", state: SignUpLinkState.ACTIVE, useLimit: 2, uses: 0 },
+    id,
+    organizationId: "org1",
+    state: SignUpLinkState.ACTIVE,
+    useLimit: 2,
+    uses: 0,
     allowedDomains: [],
   })
   expect(link).not.toHaveProperty("lastUseDate")

@@ -47,7 +47,10 @@ const give = (userId: string, roles: readonly string[]) =>
 async function holderOf(permissions: readonly string[]): Promise<string> {
   const [userId, key] = [await newMachine(), `NARROW_${++count}`]
   await stage.make(`${members}/CreateRole`, {
-    ...{ key, displayName: key, level: "ROLE_LEVEL_INSTANCE", permissions },
+    key,
+    displayName: key,
+    level: "ROLE_LEVEL_INSTANCE",
+    permissions,
   })
   await give(userId, [key])
   return userId
@@ -83,7 +86,9 @@ const setOn = (userId: string, condition: object, ...targets: readonly string[])
 /** An owner's call that a target at this path may change. */
 const ownersCall = () =>
   stage.ask(`${members}/UpdateAdministrator`, {
-    ...{ userId: admin, resource: { instance: true }, roles: ["IAM_ORG_MANAGER"] },
+    userId: admin,
+    resource: { instance: true },
+    roles: ["IAM_ORG_MANAGER"],
   })
 
 const denied = { status: 403, body: { code: "permission_denied" } }
@@ -149,15 +154,20 @@ describe("a request that a target has changed", () => {
     const group = { request: { service: `core.${members}` } }
     await setOn(narrow, group, id)
     await stage.make("resources.action.v3alpha.CoreActions/SetExecution", {
-      ...{ condition: update, execution: { targets: [{ include: group }] } },
+      condition: update,
+      execution: { targets: [{ include: group }] },
     })
     expect(await ownersCall()).toMatchObject(denied)
   })
 
   test("is judged by what its authors hold when it is made", async () => {
     const author = await holderOf([
-      ...["action.target.read", "action.target.write", "action.execution.write"],
-      ...["iam.member.read", "iam.member.write", "user.read"],
+      "action.target.read",
+      "action.target.write",
+      "action.execution.write",
+      "iam.member.read",
+      "iam.member.write",
+      "user.read",
     ])
     const noted = { roles: ["IAM_END_USER_IMPERSONATOR"] }
     await give(await newMachine(), noted.roles)
@@ -169,7 +179,9 @@ describe("a request that a target has changed", () => {
     expect((await ownersCall()).status).toBe(200)
     expect(await rolesOf(admin)).toEqual(["IAM_OWNER_VIEWER"])
     await stage.make(`${members}/UpdateAdministrator`, {
-      ...{ userId: owned, resource: { instance: true }, roles: ["IAM_ORG_MANAGER"] },
+      userId: owned,
+      resource: { instance: true },
+      roles: ["IAM_ORG_MANAGER"],
     })
     await setOn(author, at("request", "user/CreateUser"))
     replaces("/owner", (request) => ({ ...request, roles: ["IAM_OWNER"] }))
@@ -178,8 +190,12 @@ describe("a request that a target has changed", () => {
 
   test("is refused where an author may call the operation, but not give these roles", async () => {
     const author = await holderOf([
-      ...["action.target.read", "action.target.write", "action.execution.write"],
-      ...["iam.member.read", "iam.member.write", "user.read"],
+      "action.target.read",
+      "action.target.write",
+      "action.execution.write",
+      "iam.member.read",
+      "iam.member.write",
+      "user.read",
     ])
     replaces("/gives", { userId: author, roles: ["IAM_OWNER"] })
     await setOn(author, update, await targetOf(author, "/gives"))
@@ -237,7 +253,8 @@ describe("a request that a target has changed", () => {
   test("about oneself is none about the author", async () => {
     const username = `person${++count}`
     const person = {
-      ...{ organizationId: orgId, username },
+      organizationId: orgId,
+      username,
       human: {
         profile: { givenName: "Ada", familyName: "Lovelace" },
         email: { email: `${username}@example.com`, isVerified: true },

@@ -35,8 +35,12 @@ test("of what is asked for, signed, and with nothing private in it", async () =>
   await reactors.drain()
   expect(stage.receiver.at("/told")).toMatchObject([
     {
-      ...{ aggregateID: orgId, aggregateType: "org", event_type: "org.added", version: "v1" },
-      ...{ instanceID: stage.house.within().instance, userID: stage.house.ownerId },
+      aggregateID: orgId,
+      aggregateType: "org",
+      event_type: "org.added",
+      version: "v1",
+      instanceID: stage.house.within().instance,
+      userID: stage.house.ownerId,
       event_payload: { name: `Org ${count}` },
     },
   ])
@@ -125,7 +129,8 @@ test("under the aggregate and type of the contract, by each of its names", async
   const { instance } = stage.house.within()
   expect(stage.receiver.at("/instance.policy.lockout.changed")).toMatchObject([
     {
-      ...{ aggregateID: instance, aggregateType: "instance" },
+      aggregateID: instance,
+      aggregateType: "instance",
       event_type: "instance.policy.lockout.changed",
       event_payload: { maxPasswordAttempts: 8 },
     },
@@ -153,7 +158,9 @@ test("by an old name where the contract has another, and by both groups", async 
   await stage.make("group.v2.GroupService/AddUsersToGroup", { id: made.id, userIds })
   await reactors.drain()
   const expected = {
-    ...{ aggregateID: made.id, aggregateType: "group", event_type: "group.users.added" },
+    aggregateID: made.id,
+    aggregateType: "group",
+    event_type: "group.users.added",
     event_payload: { userIDs: userIds },
   }
   expect(stage.receiver.at("/old")).toMatchObject([expected])

@@ -42,7 +42,9 @@ afterEach(async () => {
 async function on(name: FunctionName, path: string, interruptOnError = true) {
   const { receipt } = await addTarget(cx(), {
     ...({ name: path, targetType: "call", payloadType: "json" } as const),
-    ...{ endpoint: `${receiver.url}${path}`, timeoutMs: 2000, interruptOnError },
+    endpoint: `${receiver.url}${path}`,
+    timeoutMs: 2000,
+    interruptOnError,
   })
   await setExecution(cx(), `function/${name}`, [{ type: "target", target: receipt.id }])
   set.push(name)
@@ -50,7 +52,10 @@ async function on(name: FunctionName, path: string, interruptOnError = true) {
 
 const complement = (triggerType: 4 | 5, userId = pat, clientId = "client") =>
   complementClaims(cx(), {
-    ...{ triggerType, userId, clientId, scopes: ["openid"] },
+    triggerType,
+    userId,
+    clientId,
+    scopes: ["openid"],
     claims: { sub: userId, name: "Pat" },
   })
 
@@ -79,7 +84,9 @@ test("claims are added to userinfo, logs beside them, and metadata is kept", asy
       userinfo: { sub: pat },
       user: { id: pat, human: { firstName: expect.any(String) } },
       org: { id: provider.setup.orgId },
-      ...{ user_metadata: [], user_grants: [], application: { client_id: "client" } },
+      user_metadata: [],
+      user_grants: [],
+      application: { client_id: "client" },
     },
   ])
   const again = await complement(4)

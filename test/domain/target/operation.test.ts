@@ -21,7 +21,8 @@ afterEach(async () => {
 let count = 0
 const fresh = () => `ada${++count}`
 const person = (username: string) => ({
-  ...{ organizationId: orgId, username },
+  organizationId: orgId,
+  username,
   human: {
     profile: { givenName: "Ada", familyName: "Lovelace" },
     email: { email: `${username}@example.com`, isVerified: true },

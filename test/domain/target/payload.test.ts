@@ -36,12 +36,14 @@ test("a new signing key signs beside the one before, for as long as that is said
   const { id, signingKey: first } = await stage.target("/rotated")
   await stage.on(all, id)
   const { signingKey: second } = await stage.make("action/UpdateTarget", {
-    ...{ id, expirationSigningKey: "60s" },
+    id,
+    expirationSigningKey: "60s",
   })
   const both = await tell()
   expect([isSigned(both, first), isSigned(both, second)]).toEqual([true, true])
   const { signingKey: third } = await stage.make("action/UpdateTarget", {
-    ...{ id, expirationSigningKey: "0s" },
+    id,
+    expirationSigningKey: "0s",
   })
   const last = await tell()
   const told = [first, second, third].map((key) => isSigned(last, key))
@@ -55,7 +57,8 @@ test("a new signing key signs beside the one before, for as long as that is said
 
 test("a JWT is verified by our published keys, and is no token", async () => {
   const { id } = await stage.target("/jwt", {
-    ...{ restWebhook: {}, payloadType: "PAYLOAD_TYPE_JWT" },
+    restWebhook: {},
+    payloadType: "PAYLOAD_TYPE_JWT",
   })
   await stage.on(all, id)
   const { headers, body } = await tell()
@@ -75,7 +78,8 @@ describe.each([
   test("is read with it, and is one of ours inside; without one nothing is sent", async () => {
     const { publicKey, privateKey } = pairOf()
     const { id: targetId } = await stage.target("/jwe", {
-      ...{ restWebhook: { interruptOnError: true }, payloadType: "PAYLOAD_TYPE_JWE" },
+      restWebhook: { interruptOnError: true },
+      payloadType: "PAYLOAD_TYPE_JWE",
     })
     await stage.on(all, targetId)
     const added = { targetId, publicKey: pem(publicKey) }

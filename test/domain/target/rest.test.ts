@@ -49,7 +49,8 @@ test("a body says nothing but what it is; the rest stands in the address", async
   const sent = { method: "POST", headers, body: smuggled }
   const response = await fetch(`${url}/executions/_search?query.limit=5`, sent)
   expect(await response.json()).toMatchObject({
-    ...{ details: { appliedLimit: "5", totalResult: "1" }, result: [{}] },
+    details: { appliedLimit: "5", totalResult: "1" },
+    result: [{}],
   })
 })
 
@@ -73,7 +74,8 @@ test("an execution calls what others call that it includes, over three levels", 
   const at = (name: string) => ({ response: { method: `/core.user.v2.UserService/${name}` } })
   const include = (name: string, of: object) =>
     send("PUT", "/executions", {
-      ...{ condition: at(name), execution: { targets: [{ include: of }] } },
+      condition: at(name),
+      execution: { targets: [{ include: of }] },
     })
   await include("ListUsers", { function: { name: "preuserinfo" } })
   await include("GetUserByID", at("ListUsers"))

@@ -63,7 +63,11 @@ export async function openStage(): Promise<Stage> {
     return reply.body
   }
   return {
-    ...{ house, receiver, ask, make, consoleId },
+    house,
+    receiver,
+    ask,
+    make,
+    consoleId,
     target: async (path, more = interrupts) => {
       const endpoint = path.startsWith("/") ? `${receiver.url}${path}` : path
       const asked = { name: path, timeout: "2s", endpoint, ...more }

@@ -92,7 +92,8 @@ describe.each(textRows.map((row) => [row.name, row] as const))("the text of %s",
 
   test("is in a language of ours, of plain text, and of values that there are", async () => {
     const invalid = (id: string, part: string) => ({
-      ...{ code: "invalid_argument", id },
+      code: "invalid_argument",
+      id,
       message: expect.stringContaining(part),
     })
     const tried = async (text: string, more = {}) => {
@@ -135,7 +136,9 @@ test("what is said replaces no more than it names", async () => {
     ...(["owner", "getCustomInitMessageText", { language }, { of: management }] as const),
   )
   expect(after).toEqual({
-    ...{ ...before, subject: "Only this", isDefault: false },
+    ...before,
+    subject: "Only this",
+    isDefault: false,
     details: after.details,
   })
   expect(after.details).toMatchObject({ sequence: 1n, resourceOwner: "org1" })
@@ -184,7 +187,8 @@ describe("the translation of the login pages", () => {
     const { translations } = await get(org)
     expect(translations.password).toEqual({
       ...standard.translations.password,
-      ...{ title: "Your Acme password", submit: "In" },
+      title: "Your Acme password",
+      submit: "In",
     })
     expect((await get(org, own)).translations).toEqual({
       password: { title: "Your Acme password" },
@@ -212,7 +216,9 @@ describe("the translation of the login pages", () => {
   ])("refuses %j, and names it", async (translations, part) => {
     const message = expect.stringContaining(part)
     await expect(set(org, translations)).rejects.toMatchObject({
-      ...{ code: "invalid_argument", id: "text.value_invalid", message },
+      code: "invalid_argument",
+      id: "text.value_invalid",
+      message,
     })
   })
 

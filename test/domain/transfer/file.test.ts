@@ -22,7 +22,9 @@ beforeAll(async () => {
   await estate.as("owner", "importData", { data })
   const { store, clock } = estate
   carrier = carrierOf({
-    ...{ store, clock, ids: estate.cx().ids },
+    store,
+    clock,
+    ids: estate.cx().ids,
     call: (instance, name) => estate.cx({ instance, caller: { kind: "system", name } }),
   })
 })
@@ -124,11 +126,13 @@ test("others have their turn while people of whom nothing is told are passed", a
       value: {
         orgs: [
           {
-            ...{ orgId: "crowd", org: { name: "Crowd" } },
+            orgId: "crowd",
+            org: { name: "Crowd" },
             humanUsers: Array.from({ length: 300 }, (_, at) => ({
               userId: `crowd${at}`,
               user: {
-                ...{ userName: `crowd${at}`, profile: { firstName: "C", lastName: `${at}` } },
+                userName: `crowd${at}`,
+                profile: { firstName: "C", lastName: `${at}` },
                 email: { email: `crowd${at}@example.com`, isEmailVerified: true },
               },
             })),

@@ -74,7 +74,9 @@ const each = { bytes: 1, parts: 1 }
 const carrier = (cutAfter = Number.POSITIVE_INFINITY) => {
   const { store, clock } = estate
   const whole = carrierOf({
-    ...{ store, clock, ids: estate.cx().ids },
+    store,
+    clock,
+    ids: estate.cx().ids,
     call: (instance, name) => estate.cx({ instance, caller: { kind: "system", name } }),
   })
   let parts = 0
@@ -126,7 +128,8 @@ test("an organisation that is stopped never runs, however far an import comes", 
       "owner",
       "createUser",
       {
-        ...{ organizationId: "partner", username: "late" },
+        organizationId: "partner",
+        username: "late",
         userType: { case: "machine", value: { name: "Late" } },
       },
       { cx: { instance: "cut" } },
@@ -139,7 +142,8 @@ const crowd = (orgId: string) =>
   Array.from({ length: 150 }, (_, at) => ({
     userId: `${orgId}-${at}`,
     user: {
-      ...{ userName: `${orgId}-${at}`, email: { email: `${orgId}-${at}@example.com` } },
+      userName: `${orgId}-${at}`,
+      email: { email: `${orgId}-${at}@example.com` },
       profile: {
         firstName: "C".repeat(190),
         lastName: "D".repeat(190),
@@ -226,8 +230,13 @@ test("it is stopped before anybody is in it, wherever a request says so", async 
   const head = log.durable()
   expect(await sent("request", orgs)).toMatchObject({ errors: [] })
   expect((await log.read(head, 100)).map(({ type }) => type)).toEqual([
-    ...["org.added", "org.domain.added", "org.domain.verified", "org.domain.primary.set"],
-    ...["org.deactivated", "user.human.added", "transfer.imported"],
+    "org.added",
+    "org.domain.added",
+    "org.domain.verified",
+    "org.domain.primary.set",
+    "org.deactivated",
+    "user.human.added",
+    "transfer.imported",
   ])
 })
 

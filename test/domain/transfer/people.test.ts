@@ -32,14 +32,23 @@ beforeAll(async () => {
   const ids = provider.cx().ids
   carrier = peopleCarrierOf({ store, clock, ids, call: (_, name) => ofProcess(name) })
   await addIdp(provider.cx(), undefined, {
-    ...{ id: "google", name: "Google", secret: "s3cret" },
+    id: "google",
+    name: "Google",
+    secret: "s3cret",
     settings: {
-      ...{ kind: "oidc", issuer: "https://idp.example.com", clientId: "client", scopes: [] },
-      ...{ isIdTokenMapping: false, usePkce: true },
+      kind: "oidc",
+      issuer: "https://idp.example.com",
+      clientId: "client",
+      scopes: [],
+      isIdTokenMapping: false,
+      usePkce: true,
     },
     options: {
-      ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: false },
-      ...{ isAutoUpdate: false, autoLinking: "off" },
+      isLinkingAllowed: true,
+      isCreationAllowed: true,
+      isAutoCreation: false,
+      isAutoUpdate: false,
+      autoLinking: "off",
     },
   })
 })
@@ -51,8 +60,13 @@ afterAll(async () => {
 const ofProcess = (name: string) => provider.cx({ caller: { kind: "system", name } })
 
 const plainly: How = {
-  ...{ instance: undefined, orgId: undefined, projectId: undefined, dryRun: false },
-  ...{ without: new Set<Part>(), providers: new Map(), trustsEmails: false },
+  instance: undefined,
+  orgId: undefined,
+  projectId: undefined,
+  dryRun: false,
+  without: new Set<Part>(),
+  providers: new Map(),
+  trustsEmails: false,
 }
 
 async function take(format: string, file: string, how: Partial<How> = {}) {
@@ -82,7 +96,10 @@ const annas = "MFXG4YJNONSWG4TFOQWW6ZRNGIYC2YTZ"
 /** What each file has: who signs in as before, and which rows are refused, by which words. */
 const files = [
   {
-    ...{ format: "keycloak", file: "keycloak.json", taken: 4, passed: 1 },
+    format: "keycloak",
+    file: "keycloak.json",
+    taken: 4,
+    passed: 1,
     people: { "anna.kc": annas, "ben.kc": "", "cleo.kc": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP" },
     refused: [
       ["entry 6", "erin.kc", /no e-mail address/],
@@ -95,7 +112,10 @@ const files = [
     ],
   },
   {
-    ...{ format: "auth0", file: "auth0.ndjson", taken: 4, passed: 0 },
+    format: "auth0",
+    file: "auth0.ndjson",
+    taken: 4,
+    passed: 0,
     people: {
       "anna@a0.example": "",
       "ben@a0.example": "",
@@ -110,7 +130,10 @@ const files = [
     ],
   },
   {
-    ...{ format: "authentik", file: "authentik.json", taken: 4, passed: 6 },
+    format: "authentik",
+    file: "authentik.json",
+    taken: 4,
+    passed: 6,
     people: { "anna.ak": annas, "ben.ak": "", "cleo.ak": "" },
     refused: [
       ["entry 8", "erin.ak", /Django's md5 isn't understood/],
@@ -119,7 +142,10 @@ const files = [
     ],
   },
   {
-    ...{ format: "authelia", file: "authelia.yml", taken: 4, passed: 0 },
+    format: "authelia",
+    file: "authelia.yml",
+    taken: 4,
+    passed: 0,
     people: { "anna.al": "", "ben.al": "", "cleo.al": "" },
     refused: [
       ["user finn.al", "finn.al", /no e-mail address/],
@@ -129,7 +155,10 @@ const files = [
     ],
   },
   {
-    ...{ format: "okta", file: "okta.json", taken: 4, passed: 0 },
+    format: "okta",
+    file: "okta.json",
+    taken: 4,
+    passed: 0,
     people: { "anna@ok.example": "", "ben@ok.example": "" },
     refused: [
       ["entry 6", "", /neither a user name/],
@@ -138,7 +167,10 @@ const files = [
     ],
   },
   {
-    ...{ format: "okta", file: "okta.csv", taken: 2, passed: 0 },
+    format: "okta",
+    file: "okta.csv",
+    taken: 2,
+    passed: 0,
     people: { "carl@ok.example": "" },
     refused: [
       ["row 4", "", /neither a user name nor an address/],
@@ -146,7 +178,10 @@ const files = [
     ],
   },
   {
-    ...{ format: "csv", file: "people.csv", taken: 3, passed: 0 },
+    format: "csv",
+    file: "people.csv",
+    taken: 3,
+    passed: 0,
     people: { "anna.csv": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP" },
     refused: [
       ["row 6", "dora.csv", /another number of fields/],
@@ -177,7 +212,9 @@ describe.each(files)(
       expect(sorted(done.refused)).toEqual(
         sorted(
           refused.map(([at, name, words]) => ({
-            ...{ at, id: expect.any(String), message: expect.stringMatching(words) },
+            at,
+            id: expect.any(String),
+            message: expect.stringMatching(words),
             name: name === "" ? expect.any(String) : name,
           })),
         ),
@@ -250,7 +287,10 @@ test("what is written is read back as it was, and no spreadsheet runs it", async
     const { people: told } = await carrier.tellPeople({ ...asked })
     for (const [at, each] of told.entries()) expect(person.parse(read[at])).toEqual(each)
     expect(await take(format, file, { ...links, projectId: provider.projectId })).toEqual({
-      ...{ taken: 0, there: people, passed: 0, refused: [] },
+      taken: 0,
+      there: people,
+      passed: 0,
+      refused: [],
     })
   }
 })
@@ -329,7 +369,8 @@ test("a first line that is broken is refused alone", async () => {
   const good = { userName: "behind", email: { value: "behind@x.example", verified: true } }
   writeFileSync(join(folder, "first"), `{"userName":\n${JSON.stringify(good)}\n`)
   expect(await take("json", join(folder, "first"))).toMatchObject({
-    ...{ taken: 1, refused: [{ at: "line 1" }] },
+    taken: 1,
+    refused: [{ at: "line 1" }],
   })
 })
 

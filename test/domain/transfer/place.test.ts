@@ -31,8 +31,15 @@ function signatureOf({ url, method, headers = {} }: OutboundRequest): string {
   const date = headers["x-amz-date"] ?? ""
   const body = headers["x-amz-content-sha256"] ?? ""
   const canonical = [
-    ...[method, pathname, "", `host:${host}`, `x-amz-content-sha256:${body}`],
-    ...[`x-amz-date:${date}`, "", "host;x-amz-content-sha256;x-amz-date", body],
+    method,
+    pathname,
+    "",
+    `host:${host}`,
+    `x-amz-content-sha256:${body}`,
+    `x-amz-date:${date}`,
+    "",
+    "host;x-amz-content-sha256;x-amz-date",
+    body,
   ].join("\n")
   const scope = `${date.slice(0, 8)}/us-east-1/s3/aws4_request`
   const digest = createHash("sha256").update(canonical).digest("hex")
@@ -66,7 +73,11 @@ const told = (more: object, instance = "i1") => {
 const take = (name: string, value: object, instance: string) =>
   estate.as("owner", "importData", { data: { case: name, value } }, at(instance))
 const s3 = (more: object = {}) => ({
-  ...{ path: "a/b c.jsonl", endpoint: "s3.example.com", ssl: true, bucket: "backup", ...keys },
+  path: "a/b c.jsonl",
+  endpoint: "s3.example.com",
+  ssl: true,
+  bucket: "backup",
+  ...keys,
   ...more,
 })
 

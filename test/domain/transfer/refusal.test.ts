@@ -64,7 +64,10 @@ test("each kind of thing takes the permission that it takes by itself", async ()
     "this needs the permission org.member.write",
   ])
   const some = [
-    ...["user.write", "user.read", "user.credential.write", "org.member.write"],
+    "user.write",
+    "user.read",
+    "user.credential.write",
+    "org.member.write",
     // Who says names for all of an organisation's people has more than its policies.
     "policy.write",
   ]
@@ -79,7 +82,9 @@ test("each kind of thing takes the permission that it takes by itself", async ()
 
 test("nobody becomes an administrator with keys that others created", async () => {
   await estate.as("stranger", "createUser", {
-    ...{ organizationId: "org2", userId: "prepared", username: "prepared" },
+    organizationId: "org2",
+    userId: "prepared",
+    username: "prepared",
     userType: { case: "machine", value: { name: "Robot" } },
   })
   await estate.as("stranger", "addSecret", { userId: "prepared" })
@@ -159,7 +164,9 @@ test("a login policy holds also where a provider that it names did not come alon
     orgId: "strict",
     org: { name: "Strict" },
     loginPolicy: {
-      ...{ allowUsernamePassword: true, forceMfa: true, secondFactors: [1] },
+      allowUsernamePassword: true,
+      forceMfa: true,
+      secondFactors: [1],
       idps: [{ idpId: "of-elsewhere" }],
     },
   })

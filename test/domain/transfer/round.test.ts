@@ -60,7 +60,8 @@ test("what is taken over is told as it was, and again elsewhere", async () => {
       access: { rule: 2, secondFactorRequired: true, allowedNetworks: { cidrs: ["10.0.0.0/8"] } },
       forwardAuth: {
         rules: [{ pathPrefix: "/admin", roleKeys: ["admin"], accessTokens: true }],
-        ...{ remoteUser: 2, tokenForwarded: true },
+        remoteUser: 2,
+        tokenForwarded: true,
       },
     },
   ])
@@ -137,7 +138,9 @@ test("an application of data from before has ID tokens and roles as it had them"
   expect(orgs[0].oidcApps).toMatchObject([
     {
       appId: "web",
-      ...{ idTokenProjectAudience: true, idTokenClientId: true, genericRolesClaim: true },
+      idTokenProjectAudience: true,
+      idTokenClientId: true,
+      genericRolesClaim: true,
     },
   ])
 })

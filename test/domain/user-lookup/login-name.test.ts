@@ -39,8 +39,15 @@ test("whoever has a user name signs in with each domain of their organisation", 
     expect(findByLoginName(cx, name), name).toBe("nobody")
   }
   for (const name of [
-    ...["nobody@globex.id.example.com", "nobody@example.info", "nobody@", "@example.org"],
-    ...["nobody@@example.org", "nobody@x@example.org", "stranger@example.org", "example.org", ""],
+    "nobody@globex.id.example.com",
+    "nobody@example.info",
+    "nobody@",
+    "@example.org",
+    "nobody@@example.org",
+    "nobody@x@example.org",
+    "stranger@example.org",
+    "example.org",
+    "",
   ]) {
     expect(findByLoginName(cx, name), name).toBeUndefined()
   }

@@ -48,7 +48,9 @@ describe("a phone number in the whole instance", () => {
     String(
       (
         await estate.as("stranger", "createUser", {
-          ...{ organizationId: "org2", username, ...human(given) },
+          organizationId: "org2",
+          username,
+          ...human(given),
         })
       ).id,
     )
@@ -56,7 +58,9 @@ describe("a phone number in the whole instance", () => {
   test("signs in whoever proved it, whatever another organization wrote down", async () => {
     const unproven = { phone: { phone, verification: { case: "sendCode", value: {} } } }
     const { id } = await estate.as("manager", "createUser", {
-      ...{ organizationId: "org1", username: "rightful", ...human(unproven) },
+      organizationId: "org1",
+      username: "rightful",
+      ...human(unproven),
     })
     await provePhone(id)
     expect(found()).toBe(id)
@@ -76,7 +80,9 @@ describe("a phone number in the whole instance", () => {
   test("signs in the only one whose number everybody accepts", async () => {
     await createAs("prepared")
     const { id } = await estate.as("owner", "createUser", {
-      ...{ organizationId: "org1", username: "rightful", ...human() },
+      organizationId: "org1",
+      username: "rightful",
+      ...human(),
     })
     expect(found()).toBe(id)
   })
@@ -85,7 +91,9 @@ describe("a phone number in the whole instance", () => {
     const first = await createAs("prepared")
     expect(found()).toBe(first)
     await estate.as("manager", "createUser", {
-      ...{ organizationId: "org1", username: "second", ...human() },
+      organizationId: "org1",
+      username: "second",
+      ...human(),
     })
     expect(found()).toBeUndefined()
   })

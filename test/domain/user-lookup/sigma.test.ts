@@ -28,8 +28,12 @@ const proven = (value: string, userName: string) => ({
 /** Takes a name as earlier versions did, which kept both forms of sigma. */
 const addEarlier = (id: string, userName: string) => {
   const profile = {
-    ...{ givenName: "Nikos", familyName: "P", nickName: "", displayName: "Nikos P" },
-    ...{ preferredLanguage: "", gender: "unspecified" },
+    givenName: "Nikos",
+    familyName: "P",
+    nickName: "",
+    displayName: "Nikos P",
+    preferredLanguage: "",
+    gender: "unspecified",
   }
   const taken = { id: "taken", message: "taken" }
   const join = (tx: Transaction) =>

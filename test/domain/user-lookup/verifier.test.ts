@@ -19,8 +19,11 @@ beforeEach(async () => {
 afterEach(() => estate.close())
 
 const providerOptions: Options = {
-  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
-  ...{ isAutoUpdate: true, autoLinking: "email" },
+  isLinkingAllowed: true,
+  isCreationAllowed: true,
+  isAutoCreation: true,
+  isAutoUpdate: true,
+  autoLinking: "email",
 }
 const email = "ceo@corp.test"
 const phone = "+41791234567"
@@ -241,10 +244,17 @@ describe("what was verified before that was stored", () => {
     type: "user.human.added",
     data: { emailVerified, phoneVerified: false },
     private: {
-      ...{ userName: "old", loginNames: ["old"], email, phone: "" },
+      userName: "old",
+      loginNames: ["old"],
+      email,
+      phone: "",
       profile: {
-        ...{ givenName: "O", familyName: "Ld", nickName: "", displayName: "O Ld" },
-        ...{ preferredLanguage: "", gender: "unspecified" },
+        givenName: "O",
+        familyName: "Ld",
+        nickName: "",
+        displayName: "O Ld",
+        preferredLanguage: "",
+        gender: "unspecified",
       },
     },
   })
@@ -311,7 +321,8 @@ test("those that only their organization has verified are confirmed all at once"
 test("those who have proven their address are not looked at to find them", async () => {
   const { id } = await create("stranger", "org2")
   const proven = await estate.as("manager", "createUser", {
-    ...{ username: "proven", organizationId: "org1" },
+    username: "proven",
+    organizationId: "org1",
     ...human({ email: { email: "proven@example.com", ...vouched }, phone: undefined }),
   })
   await prove(proven.id)
@@ -428,11 +439,15 @@ describe("an instance administrator", () => {
     const { users, count } = await list("owner", { limit: 100 })
     const other = users.filter(({ userId }: { userId: string }) => userId !== id)
     expect(users.find(({ userId }: { userId: string }) => userId === id)).toMatchObject({
-      ...{ organizationId: "org2", loginName: "prepared", email, isShared: false },
+      organizationId: "org2",
+      loginName: "prepared",
+      email,
+      isShared: false,
     })
     expect(count).toBe(other.length + 1)
     expect(await confirm("owner", id, "absent")).toMatchObject({
-      ...{ confirmedUserIds: [id], skippedUserIds: ["absent"] },
+      confirmedUserIds: [id],
+      skippedUserIds: ["absent"],
     })
     expect(told(id, "org1")).toMatchObject({ email: true })
     expect((await list("owner")).count).toBe(other.length)
@@ -444,7 +459,8 @@ describe("an instance administrator", () => {
     const { users } = await list("owner")
     expect(users.map((one: { email: string }) => one.email)).toContain(email)
     await estate.as("stranger", "setEmail", {
-      ...{ userId: id, email: "boss@corp.test" },
+      userId: id,
+      email: "boss@corp.test",
       verification: vouched.verification,
     })
     expect(await confirm("owner", id)).toMatchObject({ confirmedUserIds: [], skippedUserIds: [id] })
@@ -455,7 +471,9 @@ describe("an instance administrator", () => {
     await create("stranger", "org2")
     const given = { email: { email: "second@corp.test", ...vouched } }
     await estate.as("stranger", "createUser", {
-      ...{ organizationId: "org2", username: "second", ...human(given) },
+      organizationId: "org2",
+      username: "second",
+      ...human(given),
     })
     const all = (await list("owner")).users.map(({ userId }: { userId: string }) => userId)
     const { users, count } = await list("owner", { limit: 1, afterUserId: all[0] })

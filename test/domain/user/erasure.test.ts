@@ -92,8 +92,14 @@ test("of a removed person is left that they were there, and what happened when",
 
   const before = (await eventsOf("u1")).map(({ type, position }) => ({ type, position }))
   const traces = [
-    ...["anna", "Berg", "Secretnick", "private.example", "795550123", "hash-of-hers"],
-    ...["Confidential", Buffer.from("Confidential-2").toBase64()],
+    "anna",
+    "Berg",
+    "Secretnick",
+    "private.example",
+    "795550123",
+    "hash-of-hers",
+    "Confidential",
+    Buffer.from("Confidential-2").toBase64(),
   ]
   for (const trace of traces) expect(everything(), trace).toContain(trace)
   await removeUser(cx, "u1")
@@ -113,7 +119,9 @@ test("no byte of removed people is left in the files of the database", async () 
   const traces = ["Wolpertinger", "wolpertinger", "quixotic", "Schnurz"]
   for (const id of people) {
     await createUser(world.cx(), id, {
-      ...{ kind: "human", orgId: "org1", userName: `quixotic-${id}` },
+      kind: "human",
+      orgId: "org1",
+      userName: `quixotic-${id}`,
       profile: { givenName: `Schnurz-${id}`, familyName: `Wolpertinger-${id}` },
       email: { value: `wolpertinger-${id}@private.example`, verified: true },
     })
@@ -130,7 +138,9 @@ test("no byte of removed people is left in the files of the database", async () 
   for (const trace of indexed) expect(indexBytes().includes(trace), trace).toBe(false)
   expect(await lookFor("wolpertinger")).toBe(0)
   await createUser(world.cx(), "next", {
-    ...{ kind: "human", orgId: "org1", userName: "next" },
+    kind: "human",
+    orgId: "org1",
+    userName: "next",
     profile: { givenName: "Next", familyName: "One" },
     email: { value: "next@private.example", verified: true },
   })

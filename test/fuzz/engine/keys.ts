@@ -18,7 +18,8 @@ const beforeSeed = Buffer.from("302e020100300506032b657004220420", "hex")
 export const edKey = (name: string): KeyObject =>
   createPrivateKey({
     key: Buffer.concat([beforeSeed, digest(name).subarray(0, 32)]),
-    ...{ format: "der", type: "pkcs8" },
+    format: "der",
+    type: "pkcs8",
   })
 
 const exponent = 65_537n
@@ -28,8 +29,14 @@ export function rsaKey(): KeyObject {
   const [p, q] = [primeOf("fuzz p", 339), primeOf("fuzz q", 617)]
   const d = inverse(exponent, (p - 1n) * (q - 1n))
   const numbers = {
-    ...{ n: p * q, e: exponent, d, p, q },
-    ...{ dp: d % (p - 1n), dq: d % (q - 1n), qi: inverse(q, p) },
+    n: p * q,
+    e: exponent,
+    d,
+    p,
+    q,
+    dp: d % (p - 1n),
+    dq: d % (q - 1n),
+    qi: inverse(q, p),
   }
   const members = Object.entries(numbers).map(([member, value]) => [member, base64Of(value)])
   return createPrivateKey({ key: { kty: "RSA", ...Object.fromEntries(members) }, format: "jwk" })

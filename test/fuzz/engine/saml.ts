@@ -21,8 +21,12 @@ export async function certificateOf(key: KeyObject): Promise<string> {
     publicKey: await imported(createPublicKey(key), "verify"),
   }
   const made = await X509CertificateGenerator.createSelfSigned({
-    ...{ serialNumber: "01", name: [{ CN: ["fuzz"] }], signingAlgorithm: algorithm, keys },
-    ...{ notBefore: new Date(Date.UTC(2026, 0)), notAfter: new Date(Date.UTC(2036, 0)) },
+    serialNumber: "01",
+    name: [{ CN: ["fuzz"] }],
+    signingAlgorithm: algorithm,
+    keys,
+    notBefore: new Date(Date.UTC(2026, 0)),
+    notAfter: new Date(Date.UTC(2036, 0)),
   })
   return Buffer.from(made.rawData).toString("base64")
 }

@@ -56,8 +56,25 @@ const insertBytes: Mutation = (input, { random }) => {
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
 const values: readonly Json[] = [
-  ...[null, true, false, 0, -1, 1e308, 2 ** 53, 1.5, "", "0", " ", "\ud800", "\0"],
-  ...[[], {}, [[]], [null], [""], { "": "" }],
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1e308,
+  2 ** 53,
+  1.5,
+  "",
+  "0",
+  " ",
+  "\ud800",
+  "\0",
+  [],
+  {},
+  [[]],
+  [null],
+  [""],
+  { "": "" },
 ]
 
 /** Names that every object has by itself. */
@@ -101,7 +118,10 @@ function changePlace(
   const set = (key: string, to: Json) => {
     if (!isWritten(key)) return
     Object.defineProperty(parent, key, {
-      ...{ value: to, enumerable: true, configurable: true, writable: true },
+      value: to,
+      enumerable: true,
+      configurable: true,
+      writable: true,
     })
   }
   const changes = [
@@ -163,8 +183,17 @@ const inMarkup: readonly Mutation[] = [
 ]
 
 const markup = [
-  ...["<!-- -->", "<![CDATA[x]]>", "<?a b?>", '<!DOCTYPE a [<!ENTITY b "c">]>', "&b;", "&lt;"],
-  ...["&#0;", "&#x10FFFF;", "&#xD800;", '<a xmlns="urn:a"/>', '<a xmlns:b="urn:b" b:c="d"/>'],
+  "<!-- -->",
+  "<![CDATA[x]]>",
+  "<?a b?>",
+  '<!DOCTYPE a [<!ENTITY b "c">]>',
+  "&b;",
+  "&lt;",
+  "&#0;",
+  "&#x10FFFF;",
+  "&#xD800;",
+  '<a xmlns="urn:a"/>',
+  '<a xmlns:b="urn:b" b:c="d"/>',
 ]
 
 const word = (random: Random, tokens: readonly string[]): string =>
@@ -217,7 +246,12 @@ export const structural: Mutation = (input, material) => {
 }
 
 const inText: readonly Mutation[] = [
-  ...[inBase64, inBase64, inBase64, inJson, inJson, inJson],
+  inBase64,
+  inBase64,
+  inBase64,
+  inJson,
+  inJson,
+  inJson,
   ...["\n", ".", "&", ",", ";", " ", "/", "\r\n", ":"].map(inParts),
   ...[words, words].map((pattern) => atMatch(pattern, () => "")),
   ...[words, words].map((pattern) => atMatch(pattern, ([run], random) => atEdge(run, random))),

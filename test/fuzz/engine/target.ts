@@ -52,7 +52,9 @@ export function fuzzTarget<Result, Context = undefined>(
 ): Replaceable<Result, Context> {
   const { name, tokens = [], mutations = [] } = definition
   return {
-    ...{ name, tokens, mutations },
+    name,
+    tokens,
+    mutations,
     open: async () => {
       const context = (await definition.open?.()) as Context
       const seeds = await definition.seeds(context)

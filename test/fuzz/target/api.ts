@@ -31,9 +31,28 @@ const listUsers = {
 }
 
 const words = [
-  ...["organizationId", "organization_id", "username", "human", "profile", "email", "metadata"],
-  ...["key", "value", "query", "queries", "offset", "limit", "asc", "andQuery", "userNameQuery"],
-  ...["GENDER_FEMALE", "99999999999999999999", "1e400", "2026-01-01T00:00:00Z", "AA==", "-_"],
+  "organizationId",
+  "organization_id",
+  "username",
+  "human",
+  "profile",
+  "email",
+  "metadata",
+  "key",
+  "value",
+  "query",
+  "queries",
+  "offset",
+  "limit",
+  "asc",
+  "andQuery",
+  "userNameQuery",
+  "GENDER_FEMALE",
+  "99999999999999999999",
+  "1e400",
+  "2026-01-01T00:00:00Z",
+  "AA==",
+  "-_",
 ]
 
 /** JSON of API requests (proto3 JSON). */
@@ -127,7 +146,8 @@ export const apiFrame = fuzzTarget({
   tokens: ["text:", "=", "==", "\0\0\0\0\0", "\x01\0\0\0", "AAAA"],
   parse: async (input) => {
     const headers = new Headers({
-      ...{ "grpc-encoding": "gzip", "content-type": "application/grpc-web-text+proto" },
+      "grpc-encoding": "gzip",
+      "content-type": "application/grpc-web-text+proto",
     })
     must(isGrpcWebText(headers), "the content type of base64")
     if (!input.subarray(0, 5).equals(Buffer.from("text:"))) {

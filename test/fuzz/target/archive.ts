@@ -37,8 +37,21 @@ export const backupArchive = fuzzTarget({
     return [tar, await tarOf({ "latchkey.db": "" }), raw, "raw:age-encryption.org/v1\n-> X"]
   },
   tokens: [
-    ...["latchkey.db", "../latchkey.db", "master.key", "latchkey-backup.json", "ustar", "0000000"],
-    ...["77777777777", "path=", "size=", "20 path=/etc/passwd\n", "sha256", "raw:", "L", "x", "5"],
+    "latchkey.db",
+    "../latchkey.db",
+    "master.key",
+    "latchkey-backup.json",
+    "ustar",
+    "0000000",
+    "77777777777",
+    "path=",
+    "size=",
+    "20 path=/etc/passwd\n",
+    "sha256",
+    "raw:",
+    "L",
+    "x",
+    "5",
   ],
   parse: async (input) => {
     const isRaw = input.subarray(0, 4).equals(Buffer.from("raw:"))

@@ -22,8 +22,15 @@ import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
 export const acceptLanguage = fuzzTarget({
   name: "accept-language",
   seeds: () => [
-    ...["de-CH,de;q=0.9,en;q=0.8", "*", "en", "fr;q=0,en;q=0.5", "zh-Hant-TW;Q=1.000", " , ,en"],
-    ...["text/html,application/json;q=0.9,*/*;q=0.1", "en;q=NaN", "en;level=1;q=0.2"],
+    "de-CH,de;q=0.9,en;q=0.8",
+    "*",
+    "en",
+    "fr;q=0,en;q=0.5",
+    "zh-Hant-TW;Q=1.000",
+    " , ,en",
+    "text/html,application/json;q=0.9,*/*;q=0.1",
+    "en;q=NaN",
+    "en;level=1;q=0.2",
   ],
   tokens: [";q=", "q=0", ",", "*", "-", "text/html", "application/json", "1.0001", "Infinity"],
   parse: (input) => {
@@ -66,8 +73,10 @@ export const forwarded = fuzzTarget({
     const trusted = originOf(services, request, () => proxy)
     const stranger = originOf(services, request, () => "192.0.2.1")
     return {
-      ...{ forwarded: headers.get("x-forwarded-for"), isRelayed: stranger.isRelayed },
-      ...{ trusted: trusted.address, stranger: stranger.address },
+      forwarded: headers.get("x-forwarded-for"),
+      isRelayed: stranger.isRelayed,
+      trusted: trusted.address,
+      stranger: stranger.address,
       network: networkOf(trusted.address),
       cookie: cookieIn(headers.get("cookie") ?? "", "__Host-latchkey"),
       browser: browserNameOf(headers.get("user-agent") ?? ""),
@@ -98,22 +107,34 @@ function headersIn(text: string): Headers {
 export const ipAddress = fuzzTarget({
   name: "ip-address",
   seeds: () => [
-    ...["10.0.0.0/8", "::1", "fd00::/8", "[::1]:8080", ":443", "localhost:80", "::ffff:10.0.0.1"],
-    ...[
-      "unix:/run/a.sock|660",
-      "ldaps://ldap.example.com:636/",
-      "2001:db8:0:0:1::/64",
-      "fe80::1%1",
-    ],
-    ...["64:ff9b::10.0.0.1", "0:0:0:0:0:ffff:7f00:1", "example.com", "255.255.255.255/32"],
+    "10.0.0.0/8",
+    "::1",
+    "fd00::/8",
+    "[::1]:8080",
+    ":443",
+    "localhost:80",
+    "::ffff:10.0.0.1",
+    "unix:/run/a.sock|660",
+    "ldaps://ldap.example.com:636/",
+    "2001:db8:0:0:1::/64",
+    "fe80::1%1",
+    "64:ff9b::10.0.0.1",
+    "0:0:0:0:0:ffff:7f00:1",
+    "example.com",
+    "255.255.255.255/32",
   ],
   tokens: ["::", ":", "/", "%", "[", "]", "0x7f", "::ffff:", "127.0.0.1", "ldap://", "unix:"],
   parse: (input) => {
     const text = input.toString()
     return {
-      ...{ text, range: rangeOf(text), address: addressOf(text), place: placeOf(text) },
-      ...{ outbound: outboundAllowedOf(text), server: directoryServerOf(text) },
-      ...{ isPublic: isPublicAddress(text), network: networkOf(text) },
+      text,
+      range: rangeOf(text),
+      address: addressOf(text),
+      place: placeOf(text),
+      outbound: outboundAllowedOf(text),
+      server: directoryServerOf(text),
+      isPublic: isPublicAddress(text),
+      network: networkOf(text),
     }
   },
   check: ({ text, range, address, isPublic, network, server }) => {
@@ -143,11 +164,13 @@ type Registration = Parameters<typeof isRegistered>[0]
 const registrations: readonly [Registration, Registration, Registration] = [
   { appType: "web", devMode: false, redirectUris: ["https://app.example.com/callback?a=b"] },
   {
-    ...{ appType: "native", devMode: false },
+    appType: "native",
+    devMode: false,
     redirectUris: ["http://127.0.0.1/cb", "http://[::1]/cb?a", "com.example.app:/cb"],
   },
   {
-    ...{ appType: "web", devMode: true },
+    appType: "web",
+    devMode: true,
     redirectUris: ["https://*.preview.example.com/cb*/end", "http://localhost:3000/*"],
   },
 ]
@@ -157,13 +180,34 @@ export const redirectUri = fuzzTarget({
   name: "redirect-uri",
   seeds: () => [
     ...registrations.flatMap(({ redirectUris }) => redirectUris),
-    ...["https://a.preview.example.com/cb1/end", "http://localhost:3000/x", "http://[::1]:7/cb?a"],
-    ...["http://127.0.0.1:4711/cb", "https://evil.example\\@app.example.com/callback"],
-    ...["https://app.example.com@evil.example/callback", "http://127.0.0.1:1@evil.example/cb"],
+    "https://a.preview.example.com/cb1/end",
+    "http://localhost:3000/x",
+    "http://[::1]:7/cb?a",
+    "http://127.0.0.1:4711/cb",
+    "https://evil.example\\@app.example.com/callback",
+    "https://app.example.com@evil.example/callback",
+    "http://127.0.0.1:1@evil.example/cb",
   ],
   tokens: [
-    ...["https://", "http://", "127.0.0.1", "localhost", "[::1]", "@", "\\", "#", "?", "..", "%2e"],
-    ...[".example.com", "app.example.com", "evil.example", ":80", "javascript:", "%0a", "*", "//"],
+    "https://",
+    "http://",
+    "127.0.0.1",
+    "localhost",
+    "[::1]",
+    "@",
+    "\\",
+    "#",
+    "?",
+    "..",
+    "%2e",
+    ".example.com",
+    "app.example.com",
+    "evil.example",
+    ":80",
+    "javascript:",
+    "%0a",
+    "*",
+    "//",
   ],
   parse: (input) => {
     const uri = input.toString()
@@ -184,7 +228,9 @@ export const redirectUri = fuzzTarget({
 })
 
 const accessRules = ["/", "/admin", "/api/private"].map((prefix, at) => ({
-  ...{ prefix, everybody: prefix === "/", roles: at === 0 ? [] : [prefix] },
+  prefix,
+  everybody: prefix === "/",
+  roles: at === 0 ? [] : [prefix],
   accessTokens: prefix === "/api/private",
 }))
 
@@ -192,8 +238,20 @@ const accessRules = ["/", "/admin", "/api/private"].map((prefix, at) => ({
 export const forwardAuthPath = fuzzTarget({
   name: "forward-auth-path",
   seeds: () => [
-    ...["/", "/admin", "/admin/users?x=1", "/a/../admin", "/%61dmin", "/ADMIN", "//admin", "/a#b"],
-    ...["/api/private/x", "/api;v=1/private", "/.%2e/admin", "/admin%2f..", "/a%5cadmin", "/%2561"],
+    "/",
+    "/admin",
+    "/admin/users?x=1",
+    "/a/../admin",
+    "/%61dmin",
+    "/ADMIN",
+    "//admin",
+    "/a#b",
+    "/api/private/x",
+    "/api;v=1/private",
+    "/.%2e/admin",
+    "/admin%2f..",
+    "/a%5cadmin",
+    "/%2561",
   ],
   tokens: ["/admin", "/..", "/.", "%2e", "%2f", "%5c", "\\", ";", "%", "//", "?", "#", "%00"],
   parse: (input) => {

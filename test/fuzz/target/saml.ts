@@ -30,13 +30,44 @@ const reading: Reading = {
 const refusedError = reading.refusedError
 
 const tokens = [
-  ...["saml:Issuer", "saml:Assertion", "saml:Subject", "samlp:Response", "samlp:AuthnRequest"],
-  ...["ds:Signature", "ds:SignedInfo", "ds:Reference", "ds:Object", "ds:Transform", "URI", "ID"],
-  ...["xmlns", "xmlns:x", "xml:id", "Id", "AssertionID", "#_a", "_a", "_r", "true", "2.0", "exact"],
-  ...["minimum", "better", "toString", "__proto__", "constructor", "Comparison", "Format", "index"],
+  "saml:Issuer",
+  "saml:Assertion",
+  "saml:Subject",
+  "samlp:Response",
+  "samlp:AuthnRequest",
+  "ds:Signature",
+  "ds:SignedInfo",
+  "ds:Reference",
+  "ds:Object",
+  "ds:Transform",
+  "URI",
+  "ID",
+  "xmlns",
+  "xmlns:x",
+  "xml:id",
+  "Id",
+  "AssertionID",
+  "#_a",
+  "_a",
+  "_r",
+  "true",
+  "2.0",
+  "exact",
+  "minimum",
+  "better",
+  "toString",
+  "__proto__",
+  "constructor",
+  "Comparison",
+  "Format",
+  "index",
   ...Object.values(namespaces),
   ...Object.values(bindingNames),
-  ...["InclusiveNamespaces", "PrefixList", "Algorithm", "2026-01-02T00:00:00Z", "NotOnOrAfter"],
+  "InclusiveNamespaces",
+  "PrefixList",
+  "Algorithm",
+  "2026-01-02T00:00:00Z",
+  "NotOnOrAfter",
 ]
 
 const key = rsaKey()
@@ -74,7 +105,9 @@ const subject = element(
     "saml:SubjectConfirmation",
     { Method: "urn:oasis:names:tc:SAML:2.0:cm:bearer" },
     element("saml:SubjectConfirmationData", {
-      ...{ NotOnOrAfter: end, Recipient: "https://id.example.com/acs", InResponseTo: "_q" },
+      NotOnOrAfter: end,
+      Recipient: "https://id.example.com/acs",
+      InResponseTo: "_q",
     }),
   ),
 )
@@ -101,7 +134,10 @@ const responseWith = (inside: Written) =>
   element(
     "samlp:Response",
     {
-      ...{ ID: "_r", Version: "2.0", IssueInstant: at, InResponseTo: "_q" },
+      ID: "_r",
+      Version: "2.0",
+      IssueInstant: at,
+      InResponseTo: "_q",
       Destination: "https://id.example.com/acs",
     },
     element("saml:Issuer", {}, "https://idp.example.com"),
@@ -114,8 +150,11 @@ const responseWith = (inside: Written) =>
   )
 
 const expected = {
-  ...{ entityId: "https://idp.example.com", audience: "https://id.example.com", now },
-  ...{ acs: "https://id.example.com/acs", requestId: "_q" },
+  entityId: "https://idp.example.com",
+  audience: "https://id.example.com",
+  now,
+  acs: "https://id.example.com/acs",
+  requestId: "_q",
 }
 
 const der = (): Uint8Array<ArrayBuffer> =>
@@ -165,7 +204,9 @@ const found = {
       { url: `${acs}2`, binding: "redirect", index: 1 },
     ],
     logout: [],
-    ...{ signingKeys: [pem], signsRequests: false, nameIdFormats: ["email"] },
+    signingKeys: [pem],
+    signsRequests: false,
+    nameIdFormats: ["email"],
     validUntil: undefined,
   },
 } as unknown as FoundProvider
@@ -174,7 +215,10 @@ const authnRequest = (attributes: Readonly<Record<string, string>>, ...more: Wri
   element(
     "samlp:AuthnRequest",
     {
-      ...{ ID: "_a", Version: "2.0", IssueInstant: at, ...attributes },
+      ID: "_a",
+      Version: "2.0",
+      IssueInstant: at,
+      ...attributes,
       Destination: `${issuer}/saml/v2/SSO`,
     },
     element("saml:Issuer", {}, "https://sp.example.com"),
@@ -340,8 +384,17 @@ export const samlMetadata = fuzzTarget({
   },
   tokens: [
     ...tokens,
-    ...["md:IDPSSODescriptor", "md:SPSSODescriptor", "md:KeyDescriptor", "Location", "Binding"],
-    ...["javascript:alert(1)", "http://a/#b", "validUntil", "isDefault", "entityID", "use"],
+    "md:IDPSSODescriptor",
+    "md:SPSSODescriptor",
+    "md:KeyDescriptor",
+    "Location",
+    "Binding",
+    "javascript:alert(1)",
+    "http://a/#b",
+    "validUntil",
+    "isDefault",
+    "entityID",
+    "use",
   ],
   parse: async (input) => {
     const text = metadataText(new Uint8Array(input), metadataReading)

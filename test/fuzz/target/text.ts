@@ -41,8 +41,18 @@ function acceptedBy(read: (text: string) => string, text: string): string | unde
 export const userField = fuzzTarget({
   name: "user-field",
   seeds: () => [
-    ...["ada@example.com", "+41 79 123 45 67", "Ada Lovelace", "pt-BR", "https://a/{{.Code}}"],
-    ...["Müller", "ａｄａ", "e\u0301", "BCDF-GHJK", "a\u200bb", "İstanbul", "x@xn--mller-kva.de"],
+    "ada@example.com",
+    "+41 79 123 45 67",
+    "Ada Lovelace",
+    "pt-BR",
+    "https://a/{{.Code}}",
+    "Müller",
+    "ａｄａ",
+    "e\u0301",
+    "BCDF-GHJK",
+    "a\u200bb",
+    "İstanbul",
+    "x@xn--mller-kva.de",
   ],
   tokens: ["@", ".", "+", "-", "\u202e", "\ufb01", "\u0345", "ǅ", "ẞ", "\u1e9e", "㎒", "\u{1f3f3}"],
   parse: (input) => {
@@ -133,7 +143,13 @@ export const customText = fuzzTarget({
 })
 
 const headers = [
-  ...["auto-submitted", "content-type", "date", "from", "message-id", "mime-version", "subject"],
+  "auto-submitted",
+  "content-type",
+  "date",
+  "from",
+  "message-id",
+  "mime-version",
+  "subject",
   "to",
 ]
 
@@ -165,8 +181,13 @@ export const mimeMessage = fuzzTarget({
     const line = fillIn("{{.text}}", { text: subject }).slice(0, 500)
     const [address, body] = [emailOf(to), rest.join("\n")]
     const mail = {
-      ...{ messageId: "1@id.example.com", replyTo: "", subject: line, to: address },
-      ...{ from: { name: shown, address: "no-reply@example.com" }, text: body, html: "<p>a</p>" },
+      messageId: "1@id.example.com",
+      replyTo: "",
+      subject: line,
+      to: address,
+      from: { name: shown, address: "no-reply@example.com" },
+      text: body,
+      html: "<p>a</p>",
     }
     return { mail, bytes: await mimeMessageOf(mail) }
   },

@@ -84,20 +84,35 @@ function assertion(): string {
 }
 
 const tokens = [
-  ...["id", "response", "clientDataJSON", "attestationObject", "authenticatorData", "signature"],
-  ...[
-    "transports",
-    "userHandle",
-    "fmt",
-    "attStmt",
-    "authData",
-    "none",
-    "packed",
-    "fido-u2f",
-    "tpm",
-  ],
-  ...["android-key", "android-safetynet", "apple", "alg", "sig", "x5c", "ver", "certInfo"],
-  ...["webauthn.get", "webauthn.create", "challenge", "origin", "tokenBinding", "crossOrigin"],
+  "id",
+  "response",
+  "clientDataJSON",
+  "attestationObject",
+  "authenticatorData",
+  "signature",
+  "transports",
+  "userHandle",
+  "fmt",
+  "attStmt",
+  "authData",
+  "none",
+  "packed",
+  "fido-u2f",
+  "tpm",
+  "android-key",
+  "android-safetynet",
+  "apple",
+  "alg",
+  "sig",
+  "x5c",
+  "ver",
+  "certInfo",
+  "webauthn.get",
+  "webauthn.create",
+  "challenge",
+  "origin",
+  "tokenBinding",
+  "crossOrigin",
 ]
 
 const jsonIn = (input: Buffer): unknown => JSON.parse(input.toString())
@@ -143,12 +158,19 @@ export const webauthnRegistration = fuzzTarget({
 })
 
 const known = {
-  ...{ credentialId: encoded(credentialId), publicKey: encoded(coseKey()), signCount: 0 },
-  ...{ state: "ready", transports: [], aaguid: "" },
+  credentialId: encoded(credentialId),
+  publicKey: encoded(coseKey()),
+  signCount: 0,
+  state: "ready",
+  transports: [],
+  aaguid: "",
 }
 
 const expected = {
-  ...{ key: known, challenge, party, isUserVerified: true },
+  key: known,
+  challenge,
+  party,
+  isUserVerified: true,
 } as unknown as Parameters<typeof readAssertion>[1]
 
 /** What an assertion proves: the bytes that are signed, and the signature. */

@@ -54,8 +54,21 @@ const userinfoBy =
 
 /** OpenID Connect Core §2, §3.1.3.6, §3.3.2.11 and §5.1, and `sid`: the suite warns of others. */
 const idTokenClaims = [
-  ...["iss", "sub", "aud", "azp", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid"],
-  ...["at_hash", "c_hash", ...profile, ...email],
+  "iss",
+  "sub",
+  "aud",
+  "azp",
+  "exp",
+  "iat",
+  "auth_time",
+  "nonce",
+  "acr",
+  "amr",
+  "sid",
+  "at_hash",
+  "c_hash",
+  ...profile,
+  ...email,
 ]
 
 const path = "/oidc/v1/userinfo"
@@ -301,9 +314,16 @@ const discovery: Readonly<Record<string, Module>> = {
   "oidcc-discovery-endpoint-verification": async ({ provider }) => {
     const document = await metadata(provider)
     const required = [
-      ...["authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint"],
-      ...["response_types_supported", "subject_types_supported", "scopes_supported"],
-      ...["id_token_signing_alg_values_supported", "claims_supported", "grant_types_supported"],
+      "authorization_endpoint",
+      "token_endpoint",
+      "jwks_uri",
+      "userinfo_endpoint",
+      "response_types_supported",
+      "subject_types_supported",
+      "scopes_supported",
+      "id_token_signing_alg_values_supported",
+      "claims_supported",
+      "grant_types_supported",
     ]
     for (const name of required) expect(document, name).toHaveProperty(name)
     expect(document.issuer).toBe(issuer)

@@ -65,12 +65,14 @@ export const logoutModules: Readonly<Record<string, Module>> = {
     expect(await isIn()).toBe(false)
   },
   "oidcc-rp-initiated-logout-bad-post-logout-redirect-uri": neverRedirects((id_token_hint) => ({
-    ...{ id_token_hint, state: "x" },
+    id_token_hint,
+    state: "x",
     post_logout_redirect_uri: "https://evil.example/bye",
   })),
   "oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri": neverRedirects(
     (id_token_hint) => ({
-      ...{ id_token_hint, state: "x" },
+      id_token_hint,
+      state: "x",
       post_logout_redirect_uri: `${signedOutUri}?foo=bar`,
     }),
   ),
@@ -86,7 +88,8 @@ export const logoutModules: Readonly<Record<string, Module>> = {
   "oidcc-rp-initiated-logout-no-params": endsHere(() => ({})),
   "oidcc-rp-initiated-logout-only-state": endsHere(() => ({ state: "only" })),
   "oidcc-rp-initiated-logout-no-post-logout-redirect-uri": endsHere((id_token_hint) => ({
-    ...{ id_token_hint, state: "x" },
+    id_token_hint,
+    state: "x",
   })),
   "oidcc-rp-initiated-logout-no-state": async (rp) => {
     const { post_logout_redirect_uri } = back

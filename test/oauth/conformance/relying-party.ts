@@ -60,7 +60,8 @@ export async function openRelyingParty(variant: Variant, open = () => openProvid
       state: randomBytes(8).toString("hex"),
       nonce: randomBytes(8).toString("hex"),
       scope: "openid",
-      ...{ code_challenge: undefined, code_challenge_method: undefined },
+      code_challenge: undefined,
+      code_challenge_method: undefined,
       ...changes,
     })
 
@@ -92,7 +93,15 @@ export async function openRelyingParty(variant: Variant, open = () => openProvid
     answerIn(variant, await browser.go(request(changes))).error
 
   return {
-    ...{ provider, client, second, variant, request, signIn, finish, errorOf, ...others },
+    provider,
+    client,
+    second,
+    variant,
+    request,
+    signIn,
+    finish,
+    errorOf,
+    ...others,
     answer: (end: Visited) => answerIn(variant, end),
     addClient: (more: Partial<OidcConfig>) => provider.addClient({ ...config, ...more }),
   }
@@ -100,7 +109,8 @@ export async function openRelyingParty(variant: Variant, open = () => openProvid
 
 async function registered(provider: Provider): Promise<NewClient> {
   const metadata = {
-    ...{ client_name: "Suite", redirect_uris: [redirectUri] },
+    client_name: "Suite",
+    redirect_uris: [redirectUri],
     grant_types: ["authorization_code", "refresh_token"],
   }
   return registeredFrom((await sendMetadata(provider, metadata)).answer)
@@ -108,7 +118,9 @@ async function registered(provider: Provider): Promise<NewClient> {
 
 /** What the suite sends to the token endpoint, beside what authenticates the client. */
 export const codeOf = (code = "") => ({
-  ...{ grant_type: "authorization_code", code, redirect_uri: redirectUri },
+  grant_type: "authorization_code",
+  code,
+  redirect_uri: redirectUri,
 })
 
 /** What a registration has answered, as a client. */

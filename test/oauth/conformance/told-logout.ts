@@ -54,7 +54,8 @@ export const toldLogoutModules: Readonly<Record<string, Module>> = {
     const frame = new URL(source.replaceAll("&amp;", "&"))
     expect(frame.origin + frame.pathname).toBe("https://app.example.com/frontchannel")
     expect(Object.fromEntries(frame.searchParams)).toEqual({
-      ...{ tenant: "1", iss: issuer },
+      tenant: "1",
+      iss: issuer,
       sid: tokens.idToken.sid,
     })
     // Then the browser goes on to the application, with its state, script or not.
@@ -80,7 +81,10 @@ export const toldLogoutModules: Readonly<Record<string, Module>> = {
       form.get("logout_token") ?? "",
       createLocalJWKSet(await (await rp.provider.send("/oauth/v2/keys")).json()),
       {
-        ...{ issuer, audience: client.id, algorithms: ["RS256"], typ: "logout+jwt" },
+        issuer,
+        audience: client.id,
+        algorithms: ["RS256"],
+        typ: "logout+jwt",
         currentDate: new Date(rp.provider.clock.now()),
       },
     )

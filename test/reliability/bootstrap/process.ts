@@ -51,7 +51,13 @@ export function launch(
 
 /** Serves a data folder on ports that the system chooses. */
 export const serveArgs = (data: string): readonly string[] => [
-  ...["serve", "--data", data, "--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"],
+  "serve",
+  "--data",
+  data,
+  "--listen",
+  "127.0.0.1:0",
+  "--grpc-listen",
+  "127.0.0.1:0",
 ]
 
 /** Sets a data folder up, with its password in a file of `folder`. */
@@ -63,9 +69,19 @@ export function setupArgs(
   const passwordFile = join(folder, "password")
   writeFileSync(passwordFile, `${owner.password}\n`)
   return [
-    ...["setup", "--data", data, "--public-url", publicUrl, "--org", "Acme"],
-    ...["--owner", owner.loginName, "--owner-email", owner.email],
-    ...["--owner-password-file", passwordFile],
+    "setup",
+    "--data",
+    data,
+    "--public-url",
+    publicUrl,
+    "--org",
+    "Acme",
+    "--owner",
+    owner.loginName,
+    "--owner-email",
+    owner.email,
+    "--owner-password-file",
+    passwordFile,
   ]
 }
 

@@ -66,7 +66,11 @@ export async function openCluster(folder: string, count = 3): Promise<Cluster> {
   const ready = async () => void (await Promise.all(nodes.map(becomesReady)))
   await ready()
   return {
-    ...{ nodes, client, mails, ready, postgres: () => postgres },
+    nodes,
+    client,
+    mails,
+    ready,
+    postgres: () => postgres,
     moveTo: (next) => {
       const before = postgres
       postgres = next
@@ -100,7 +104,9 @@ export async function openCluster(folder: string, count = 3): Promise<Cluster> {
 function nodeOf(data: string, toDatabase: Link, port: number): ClusterNode {
   let running: Running | undefined
   return {
-    ...{ data, toDatabase, fromProxy: openLink({ port }) },
+    data,
+    toDatabase,
+    fromProxy: openLink({ port }),
     running: () => {
       if (!running) throw new Error("the node was not started")
       return running

@@ -93,7 +93,8 @@ async function nodesOn(folder: string, postgres: Postgres, program: string | und
   const running = new Map<number, Running>()
   let before = ""
   return {
-    ...{ ports, dataOf },
+    ports,
+    dataOf,
     start: async (at: number) => {
       const port = ports[at] ?? 0
       running.set(at, await start({ data: dataOf(at), port, ...(program && { program }) }))
@@ -122,12 +123,25 @@ async function haproxy(
   writeFileSync(
     file,
     [
-      ...["defaults", "  mode http", "  timeout connect 1s", "  timeout client 30s"],
-      ...["  timeout server 30s", "  timeout http-keep-alive 30s", "  http-reuse always"],
-      ...["frontend in", `  bind 127.0.0.1:${port}`, "  default_backend nodes"],
-      ...["backend nodes", "  balance roundrobin", "  option httpchk GET /debug/ready"],
-      ...["  option redispatch 1", "  retries 3"],
-      ...["  timeout check 2s", "  default-server inter 500ms fall 3 rise 1", ...servers, ""],
+      "defaults",
+      "  mode http",
+      "  timeout connect 1s",
+      "  timeout client 30s",
+      "  timeout server 30s",
+      "  timeout http-keep-alive 30s",
+      "  http-reuse always",
+      "frontend in",
+      `  bind 127.0.0.1:${port}`,
+      "  default_backend nodes",
+      "backend nodes",
+      "  balance roundrobin",
+      "  option httpchk GET /debug/ready",
+      "  option redispatch 1",
+      "  retries 3",
+      "  timeout check 2s",
+      "  default-server inter 500ms fall 3 rise 1",
+      ...servers,
+      "",
     ].join("\n"),
   )
   const child = spawn(needs("haproxy") ?? "haproxy", ["-db", "-f", file], { stdio: "pipe" })
@@ -188,7 +202,10 @@ function startCrowd(client: Client, pauseMsMax: number) {
     ...Array.from({ length: readers }, () => loop(read)),
   ]
   return {
-    ...{ cut, projects, answered: () => answered, refused: () => refused },
+    cut,
+    projects,
+    answered: () => answered,
+    refused: () => refused,
     stop: async () => {
       isOver = true
       await Promise.all(working)

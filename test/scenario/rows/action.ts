@@ -5,7 +5,9 @@ const call = (name: string) => `management.v1.ManagementService/${name}`
 const script = "function greet(ctx, api) {}"
 
 const tried = {
-  ...{ name: "greet", flowType: "2", triggerType: "4" },
+  name: "greet",
+  flowType: "2",
+  triggerType: "4",
   script: 'function greet(ctx, { v1 }) { v1.claims.setClaim("team", "red") }',
 }
 

@@ -37,7 +37,8 @@ export const applicationRows: readonly Row[] = [
     call: "application.v2.ApplicationService/CreateApplication",
     name: "for an API with scopes of its own",
     body: {
-      ...{ projectId: "$project", name: "$fresh" },
+      projectId: "$project",
+      name: "$fresh",
       apiConfiguration: {
         scopes: { scopes: [{ scope: "read:orders", name: "Read orders" }, { scope: "write" }] },
       },
@@ -105,7 +106,8 @@ export const applicationRows: readonly Row[] = [
       ],
     ],
     body: {
-      ...{ applicationId: "$fresh", projectId: "$project" },
+      applicationId: "$fresh",
+      projectId: "$project",
       access: { rule: "APPLICATION_ACCESS_RULE_ASSIGNED" },
     },
     events: ["project.application.access.changed"],
@@ -114,7 +116,9 @@ export const applicationRows: readonly Row[] = [
     call: "application.v2.ApplicationService/CreateApplication",
     name: "for users with a role of the project",
     body: {
-      ...{ projectId: "$project", name: "$fresh", apiConfiguration: {} },
+      projectId: "$project",
+      name: "$fresh",
+      apiConfiguration: {},
       access: { rule: "APPLICATION_ACCESS_RULE_PROJECT_ROLE" },
     },
     events: [
@@ -127,8 +131,10 @@ export const applicationRows: readonly Row[] = [
   {
     call: "application.v2.ApplicationService/AddApplicationAssignments",
     body: {
-      ...{ applicationId: "$app", projectId: "$project" },
-      ...{ userIds: ["$user"], groupIds: ["$group"] },
+      applicationId: "$app",
+      projectId: "$project",
+      userIds: ["$user"],
+      groupIds: ["$group"],
     },
     events: ["project.application.assignment.added", "project.application.assignment.added"],
   },
@@ -148,8 +154,10 @@ export const applicationRows: readonly Row[] = [
       ],
     ],
     body: {
-      ...{ applicationId: "$app", projectId: "$project" },
-      ...{ userIds: ["$user"], groupIds: ["$group"] },
+      applicationId: "$app",
+      projectId: "$project",
+      userIds: ["$user"],
+      groupIds: ["$group"],
     },
     events: ["project.application.assignment.removed"],
   },
@@ -170,8 +178,11 @@ export const applicationRows: readonly Row[] = [
       [
         "application.v2.ApplicationService/CreateApplication",
         {
-          ...{ projectId: "$project", applicationId: "$fresh", name: "$fresh" },
-          ...{ apiConfiguration: {}, access: { rule: "APPLICATION_ACCESS_RULE_ASSIGNED" } },
+          projectId: "$project",
+          applicationId: "$fresh",
+          name: "$fresh",
+          apiConfiguration: {},
+          access: { rule: "APPLICATION_ACCESS_RULE_ASSIGNED" },
         },
       ],
       [
@@ -221,7 +232,8 @@ export const applicationRows: readonly Row[] = [
     call: "application.v2.ApplicationService/CreateApplication",
     name: "for an API with a scope that has a meaning already",
     body: {
-      ...{ projectId: "$project", name: "$fresh" },
+      projectId: "$project",
+      name: "$fresh",
       apiConfiguration: { scopes: { scopes: [{ scope: "openid", name: "Sign in" }] } },
     },
     code: "invalid_argument",

@@ -19,7 +19,10 @@ export const instanceRows: readonly Row[] = [
     body: { dataOrgs: { orgs: [{ orgId: "$fresh", org: { name: "Taken" } }] } },
     expect: { success: { orgs: [{ settings: ["org"] }] } },
     events: [
-      ...["org.added", "org.domain.added", "org.domain.verified", "org.domain.primary.set"],
+      "org.added",
+      "org.domain.added",
+      "org.domain.verified",
+      "org.domain.primary.set",
       "transfer.imported",
     ],
   },

@@ -46,8 +46,11 @@ export const userRows: readonly Row[] = [
       lifetime: "600s",
     },
     events: [
-      ...["session.added", "session.user.checked", "session.lifetime.set"],
-      ...["session.metadata.set", "session.token.set"],
+      "session.added",
+      "session.user.checked",
+      "session.lifetime.set",
+      "session.metadata.set",
+      "session.token.set",
     ],
   },
   {

@@ -20,7 +20,8 @@ const rules =
   (each: readonly object[]) =>
   ({ get, things: { proxiedId: applicationId, projectId } }: Beside) =>
     get("UpdateApplication", {
-      ...{ applicationId, projectId },
+      applicationId,
+      projectId,
       oidcConfiguration: { forwardAuth: { rules: each } },
     })
 
@@ -46,7 +47,9 @@ const readSaml = async ({ get, things: { samlId: applicationId } }: Beside) =>
   (await get("GetApplication", { applicationId })).application.samlConfiguration.attributes
 
 const fixed = (name: string, text: string) => ({
-  ...{ name, format: "SAML_ATTRIBUTE_FORMAT_BASIC", text },
+  name,
+  format: "SAML_ATTRIBUTE_FORMAT_BASIC",
+  text,
 })
 
 export const applicationForms: readonly FormCase[] = [
@@ -75,7 +78,9 @@ export const applicationForms: readonly FormCase[] = [
       ...["groupsClaim", "clockSkew"],
     ),
     both: {
-      ...{ accessTokenRoleAssertion: true, idTokenRoleAssertion: true, idTokenClientId: true },
+      accessTokenRoleAssertion: true,
+      idTokenRoleAssertion: true,
+      idTokenClientId: true,
       groupsClaim: "GROUPS_CLAIM_GROUPS",
     },
     same: {
@@ -156,7 +161,7 @@ export const applicationForms: readonly FormCase[] = [
     path: apiPath,
     open: pressing("Edit: Resource URIs of the API"),
     theirs: changeApi({
-      ...{ authMethodType: "API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT" },
+      authMethodType: "API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT",
       resources: { uris: ["https://api.example.com/one", "https://api.example.com/two"] },
     }),
     mine: { uris: "https://api.example.com/three" },

@@ -171,7 +171,8 @@ const settingForms: readonly FormCase[] = [
     both: {
       clientRegistration: {
         mode: "CLIENT_REGISTRATION_MODE_OPEN",
-        ...{ metadataDocuments: true, applicationsMax: 50 },
+        metadataDocuments: true,
+        applicationsMax: 50,
       },
     },
     same: {
@@ -230,7 +231,8 @@ const settingForms: readonly FormCase[] = [
     theirs: ({ get }) => get(`${admin}/SetRestrictions`, { disallowPublicOrgRegistration: false }),
     mine: { languages: picking("Polish", false) },
     read: async ({ get }) => ({
-      ...{ disallowPublicOrgRegistration: false, ...(await get(`${admin}/GetRestrictions`)) },
+      disallowPublicOrgRegistration: false,
+      ...(await get(`${admin}/GetRestrictions`)),
     }),
     both: {
       disallowPublicOrgRegistration: false,
@@ -284,7 +286,8 @@ const administrationForms: readonly FormCase[] = [
     open: pressing("Edit: grace Person"),
     theirs: ({ get, things: { organizationId, userId } }) =>
       get("UpdateAdministrator", {
-        ...{ userId, resource: { organizationId } },
+        userId,
+        resource: { organizationId },
         roles: ["ORG_OWNER_VIEWER", "ORG_USER_MANAGER"],
       }),
     mine: { roles: picking("ORG_SETTINGS_MANAGER") },
@@ -337,7 +340,8 @@ const providerForms: readonly FormCase[] = [
     open: pressing("Edit: Relay"),
     theirs: async (beside) =>
       beside.get(`${admin}/UpdateEmailProviderSMTP`, {
-        ...{ ...(await smtp(beside)), replyToAddress: "help@example.com" },
+        ...(await smtp(beside)),
+        replyToAddress: "help@example.com",
       }),
     mine: { senderName: "Mine" },
     read: smtp,
@@ -345,7 +349,8 @@ const providerForms: readonly FormCase[] = [
     same: {
       theirs: async (beside) =>
         beside.get(`${admin}/UpdateEmailProviderSMTP`, {
-          ...{ ...(await smtp(beside)), senderName: "Theirs" },
+          ...(await smtp(beside)),
+          senderName: "Theirs",
         }),
       mine: { senderName: "Mine again" },
       before: { senderName: "Theirs" },
@@ -358,7 +363,8 @@ const providerForms: readonly FormCase[] = [
     open: pressing("Edit: Texts"),
     theirs: async (beside) =>
       beside.get(`${admin}/UpdateSMSProviderTwilio`, {
-        ...{ ...(await sms(beside)), verifyServiceSid: "VA1" },
+        ...(await sms(beside)),
+        verifyServiceSid: "VA1",
       }),
     mine: { senderNumber: "+41790000002" },
     read: sms,
@@ -366,7 +372,8 @@ const providerForms: readonly FormCase[] = [
     same: {
       theirs: async (beside) =>
         beside.get(`${admin}/UpdateSMSProviderTwilio`, {
-          ...{ ...(await sms(beside)), senderNumber: "+41790000003" },
+          ...(await sms(beside)),
+          senderNumber: "+41790000003",
         }),
       mine: { senderNumber: "+41790000004" },
       before: { senderNumber: "+41790000003" },

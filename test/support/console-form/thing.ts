@@ -51,7 +51,8 @@ const projectForms: readonly FormCase[] = [
     open: pressing("Edit: Bakery"),
     theirs: ({ get, things: { projectId, bakeryId: grantedOrganizationId } }) =>
       get("UpdateProjectGrant", {
-        ...{ projectId, grantedOrganizationId },
+        projectId,
+        grantedOrganizationId,
         roleKeys: ["editor", "viewer"],
       }),
     mine: { roles: picking("writer") },
@@ -232,7 +233,9 @@ const extendingForms: readonly FormCase[] = [
     open: pressing("Edit: Tokens: userinfo, introspection and ID tokens"),
     theirs: ({ get, things: { scriptId = "", wave = "" } }) =>
       get(`${management}/SetTriggerActions`, {
-        ...{ flowType: "2", triggerType: "4", actionIds: [scriptId, wave] },
+        flowType: "2",
+        triggerType: "4",
+        actionIds: [scriptId, wave],
       }),
     mine: { actionIds: choosing("Add", "nod") },
     read: flow,
@@ -364,7 +367,9 @@ const renamed = (
   },
 ): FormCase => ({
   form: "form/rename.tsx 1",
-  ...{ of: one.of ?? "", path, read: one.read },
+  of: one.of ?? "",
+  path,
+  read: one.read,
   open: pressing("Rename"),
   same: {
     theirs: one.to("Theirs"),
@@ -446,11 +451,18 @@ export async function more({ get, things }: Beside): Promise<Beside["things"]> {
   const level = "ROLE_LEVEL_ORGANIZATION"
   await get("CreateRole", { key: "HELPER", displayName: "HELPER", level, permissions })
   const { id: smtpId } = await get(`${admin}/AddEmailProviderSMTP`, {
-    ...{ senderAddress: "accounts@example.com", senderName: "Accounts", description: "Relay" },
-    ...{ host: "mail.example.com:587", tls: true, none: {} },
+    senderAddress: "accounts@example.com",
+    senderName: "Accounts",
+    description: "Relay",
+    host: "mail.example.com:587",
+    tls: true,
+    none: {},
   })
   const { id: smsId } = await get(`${admin}/AddSMSProviderTwilio`, {
-    ...{ sid: "AC1", token: "s3cret", senderNumber: "+41790000001", description: "Texts" },
+    sid: "AC1",
+    token: "s3cret",
+    senderNumber: "+41790000001",
+    description: "Texts",
   })
   await get(`${management}/AddCustomPasswordAgePolicy`, { maxAgeDays: 365, expireWarnDays: 5 })
   const { result: users } = await get("ListUsers")
@@ -459,8 +471,15 @@ export async function more({ get, things }: Beside): Promise<Beside["things"]> {
   return {
     ...things,
     ownerId: own.userId,
-    ...{ proxiedId, apiId, samlId, smtpId, smsId, bakeryId: grantedOrganizationId },
-    ...{ secondId: await made("Second"), thirdId: await made("Third") },
-    ...{ wave: await action("wave"), nod: await action("nod") },
+    proxiedId,
+    apiId,
+    samlId,
+    smtpId,
+    smsId,
+    bakeryId: grantedOrganizationId,
+    secondId: await made("Second"),
+    thirdId: await made("Third"),
+    wave: await action("wave"),
+    nod: await action("nod"),
   }
 }

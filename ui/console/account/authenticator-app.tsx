@@ -24,7 +24,9 @@ export function SetUpApp() {
       <RefusalAlert refusal={action.refusal} />
       {made &&
         verifyForm(made)({
-          ...{ id: "otp", title: t("account.otp.title"), close: () => setMade(undefined) },
+          id: "otp",
+          title: t("account.otp.title"),
+          close: () => setMade(undefined),
         })}
     </>
   )
@@ -45,7 +47,10 @@ const verifyForm = ({ url, secret }: AddMyAuthFactorOTPResponse) =>
           {t("account.otp.key")} <code>{secret.replace(/(.{4})/g, "$1 ").trim()}</code>
         </p>
         {text("code", t("account.code"), {
-          ...{ autoComplete: "one-time-code", inputMode: "numeric", maxLength: 10, required: true },
+          autoComplete: "one-time-code",
+          inputMode: "numeric",
+          maxLength: 10,
+          required: true,
         })}
       </>
     ),

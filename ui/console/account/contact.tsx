@@ -101,7 +101,9 @@ const addressForm = ({ of, type, current, set }: AddressProps) =>
     fields: ({ text }) =>
       text("value", t(`field.${of}`), {
         hint: t(`account.${of}_hint`),
-        ...{ type, autoComplete: type, required: true },
+        type,
+        autoComplete: type,
+        required: true,
       }),
   })
 

@@ -42,7 +42,10 @@ export function KeyList<K extends Key>({
           <div className="row">
             {more?.(key)}
             <ConfirmButton
-              {...{ needs: "own", small: true, what: key.name || unnamed, ...how }}
+              needs="own"
+              small
+              what={key.name || unnamed}
+              {...how}
               act={() => andSignIn(remove(key))}
             />
           </div>

@@ -40,7 +40,8 @@ const passwordForm = () =>
       <>
         <p className="quiet small">{t("account.password_text")}</p>
         {secret("oldPassword", t("account.password_old"), {
-          ...{ autoComplete: "current-password", required: true },
+          autoComplete: "current-password",
+          required: true,
         })}
         <Rules
           show={(hint) => secret("newPassword", t("password.new"), { hint, required: true })}

@@ -59,7 +59,8 @@ function aboutForm({ human: { profile } }: Me) {
         {text("lastName", t("field.last_name"), { autoComplete: "family-name", required: true })}
       </div>,
       text("displayName", t("field.display_name"), {
-        ...{ hint: t("account.display_name_hint"), required: true },
+        hint: t("account.display_name_hint"),
+        required: true,
       }),
       text("nickName", t("account.nick_name"), { optional: true, autoComplete: "nickname" }),
       contested(
@@ -108,6 +109,8 @@ const loginNameForm = (userName: string) =>
     fields: ({ text }) =>
       text("userName", t("field.login_name"), {
         hint: t("account.rename_hint"),
-        ...{ autoComplete: "username", ...verbatim, required: true },
+        autoComplete: "username",
+        ...verbatim,
+        required: true,
       }),
   })

@@ -67,7 +67,9 @@ export function RecoveryCodes({ userId, left, allowed, isBesideOther }: Recovery
       {codes.length > 0 && (
         <div className="stack print-alone">
           <OneTimeSecret
-            {...{ title, file: "recovery-codes.txt", secret: codes.join("\n") }}
+            title={title}
+            file="recovery-codes.txt"
+            secret={codes.join("\n")}
             warning={t("account.recovery.once")}
           />
           <div className="row">

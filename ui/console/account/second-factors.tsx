@@ -32,7 +32,7 @@ export function Factors({ allowed }: FactorsProps) {
           add={<SetUpApp />}
           remove={() => call(AuthService.method.removeMyAuthFactorOTP)}
         />
-        <SecurityKeys {...{ allowed: allowed.includes(U2F), ready }} />
+        <SecurityKeys allowed={allowed.includes(U2F)} ready={ready} />
         <SingleFactor
           way="otp_email"
           isOn={has("otpEmail")}

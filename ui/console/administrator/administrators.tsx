@@ -106,7 +106,9 @@ function administratorForm(held: AdministeredResource, administrator: Administra
     secret: ["confirmed"],
     save: async ({ userId, roles, confirmed }) => {
       const wanted = {
-        ...{ userId, resource: { resource: held }, roles: [...roles] },
+        userId,
+        resource: { resource: held },
+        roles: [...roles],
         confirmedCredentials: [...confirmed],
       }
       await (administrator ? call(updateAdministrator, wanted) : call(createAdministrator, wanted))

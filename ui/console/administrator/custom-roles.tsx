@@ -95,7 +95,10 @@ const roleForm = (role: Role | undefined) =>
     fields: ({ text, values, change, action, contested }) => [
       !role &&
         text("key", t("roles.key"), {
-          ...{ hint: t("custom_roles.key_hint"), maxLength: 100, ...verbatim, required: true },
+          hint: t("custom_roles.key_hint"),
+          maxLength: 100,
+          ...verbatim,
+          required: true,
         }),
       !role && (
         <SelectField
@@ -151,7 +154,13 @@ function Permissions({ level, values, onChange }: PermissionsProps) {
       />
       <div className="folds">
         {families.map(({ name, permissions }) => (
-          <Family key={name} {...{ name, permissions, values, onChange }} />
+          <Family
+            key={name}
+            name={name}
+            permissions={permissions}
+            values={values}
+            onChange={onChange}
+          />
         ))}
       </div>
     </div>

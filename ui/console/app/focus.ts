@@ -1,8 +1,13 @@
 import { contentId } from "../shell/frame.tsx"
 
 const controls = [
-  ...["a[href]", "button:not(:disabled)", "input:not(:disabled, [type=hidden])", "summary"],
-  ...["select:not(:disabled)", "textarea:not(:disabled)", "[tabindex='0']"],
+  "a[href]",
+  "button:not(:disabled)",
+  "input:not(:disabled, [type=hidden])",
+  "summary",
+  "select:not(:disabled)",
+  "textarea:not(:disabled)",
+  "[tabindex='0']",
 ].join()
 
 /**
@@ -36,7 +41,9 @@ export function keepFocus(): (element: HTMLElement) => void {
   // What is busy is disabled for a moment, and gets the focus back.
   const attributeFilter = ["disabled"]
   new MutationObserver(look).observe(document.body, {
-    ...{ childList: true, subtree: true, attributeFilter },
+    childList: true,
+    subtree: true,
+    attributeFilter,
   })
   return (element) => {
     // What has the focus now belongs to the page before, or was nearest when that page went.

@@ -89,9 +89,15 @@ function AccountNavigation({ onFollow }: NavigationProps) {
   return (
     <Beside head={<p className="org-name">{t("nav.account")}</p>}>
       {ownPlaces.map(({ to, icon, name }) => (
-        <NavLink key={to} link={{ to, activeOptions }} {...{ icon, name, onFollow }} />
+        <NavLink
+          key={to}
+          link={{ to, activeOptions }}
+          icon={icon}
+          name={name}
+          onFollow={onFollow}
+        />
       ))}
-      <ToConsole {...{ onFollow }} />
+      <ToConsole onFollow={onFollow} />
     </Beside>
   )
 }
@@ -103,14 +109,14 @@ function ToConsole({ onFollow }: NavigationProps) {
       link={{ to: "/projects" }}
       icon="administrators"
       name="nav.console"
-      {...{ onFollow }}
+      onFollow={onFollow}
     />
   )
 }
 
 /** Organisation on top, the places below it, oneself at the end. */
 function ConsoleNavigation({ onFollow }: NavigationProps) {
-  const to = (place: PageName) => <PageLink key={place} {...{ place, onFollow }} />
+  const to = (place: PageName) => <PageLink key={place} place={place} onFollow={onFollow} />
   const organization = (
     <Suspense fallback={<p className="org-name">…</p>}>
       <Part rows={1}>
@@ -121,7 +127,7 @@ function ConsoleNavigation({ onFollow }: NavigationProps) {
   return (
     <Beside head={organization}>
       <Suspense fallback={<PendingLinks />}>
-        <OrganizationLinks {...{ onFollow }} />
+        <OrganizationLinks onFollow={onFollow} />
         <ScrollToActiveLink />
       </Suspense>
       <Suspense>
@@ -141,7 +147,7 @@ function PageLink({ place, onFollow }: PageLinkProps) {
   // One organisation has a place of its own.
   const activeOptions = { exact: place === "organizations", includeSearch: false }
   const link = { to: `/${place}`, activeOptions } as const
-  return <NavLink icon={place} name={`nav.${place}`} {...{ link, onFollow }} />
+  return <NavLink icon={place} name={`nav.${place}`} link={link} onFollow={onFollow} />
 }
 
 /** What most of them will be, not yet to be followed: it might lead where one may not look. */
@@ -158,11 +164,11 @@ function OrganizationLinks({ onFollow }: NavigationProps) {
   const { id } = useOrganization()
   const held = usePermissions(id)
   const may = (place: keyof typeof needs) => holds(held, needs[place])
-  const to = (place: PageName) => <PageLink key={place} {...{ place, onFollow }} />
+  const to = (place: PageName) => <PageLink key={place} place={place} onFollow={onFollow} />
   return (
     <>
       {places.filter(may).map(to)}
-      {may("organization") && <ToOrganization {...{ onFollow }} />}
+      {may("organization") && <ToOrganization onFollow={onFollow} />}
       {journals.filter(may).map(to)}
     </>
   )
@@ -171,7 +177,7 @@ function OrganizationLinks({ onFollow }: NavigationProps) {
 function ToOrganization({ onFollow }: NavigationProps) {
   const { id: organizationId } = useOrganization()
   const link = { to: "/organizations/$organizationId", params: { organizationId } } as const
-  return <NavLink icon="organization" name="nav.organization" {...{ link, onFollow }} />
+  return <NavLink icon="organization" name="nav.organization" link={link} onFollow={onFollow} />
 }
 
 /** Where a window is low the places scroll: to the one that is shown. Mounts after them. */
@@ -219,7 +225,10 @@ function Account() {
   if (session.status !== "signed-in") return <div className="nav-account" />
   const { name, loginName, picture } = session.person
   return (
-    <Menu name={t("nav.account")} label={<Person {...{ name, loginName, picture }} />}>
+    <Menu
+      name={t("nav.account")}
+      label={<Person name={name} loginName={loginName} picture={picture} />}
+    >
       <Chips
         legend={t("nav.theme")}
         name="theme"

@@ -31,7 +31,10 @@ export function ApiScopes({ application, api }: ApiPart) {
         },
         fields: ({ area }) =>
           area("scopes", t("scopes.lines"), {
-            ...{ rows: 5, spellCheck: false, maxLength: 30_000, optional: true },
+            rows: 5,
+            spellCheck: false,
+            maxLength: 30_000,
+            optional: true,
             hint: t("scopes.hint"),
           }),
       })}

@@ -82,7 +82,10 @@ export function ApiResources({ application, api }: ApiPart) {
         },
         fields: ({ area }) =>
           area("uris", t("resources.uris"), {
-            ...{ rows: 3, spellCheck: false, maxLength: 20_000, optional: true },
+            rows: 3,
+            spellCheck: false,
+            maxLength: 20_000,
+            optional: true,
             hint: t("resources.hint"),
           }),
       })}

@@ -59,7 +59,9 @@ function Inside({ application }: ApplicationPart) {
       <About application={application} />
       <History of={{ case: "applicationId", value: applicationId }} />
       <DeleteSection
-        {...{ family: "applications", name, by: deleteApplication }}
+        family="applications"
+        name={name}
+        by={deleteApplication}
         of={{ applicationId, projectId }}
         to={{ to: "/projects/$projectId", params: { projectId } }}
       />
@@ -136,7 +138,9 @@ function Activation({ application }: ApplicationPart) {
   const { applicationId, projectId, name } = application
   return (
     <ActivationButton
-      {...{ on: reactivateApplication, off: deactivateApplication, what: name }}
+      on={reactivateApplication}
+      off={deactivateApplication}
+      what={name}
       of={{ applicationId, projectId }}
       isOn={isActive(application)}
       consequence={

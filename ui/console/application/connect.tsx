@@ -25,7 +25,7 @@ export function Connect({ application, secret }: ConnectProps) {
       return <SamlConnection application={application} saml={configuration.value} />
     case "oidcConfiguration":
     case "apiConfiguration":
-      return <Client {...{ application, configuration, secret }} />
+      return <Client application={application} configuration={configuration} secret={secret} />
     default:
       return null
   }
@@ -49,7 +49,12 @@ function Client({ application, configuration, secret }: ClientProps) {
   const issuer = location.origin
   const { clientId } = configuration.value
   const from: ClientDescription = {
-    ...{ issuer, upstream, at, clientId, secret, passphrase },
+    issuer,
+    upstream,
+    at,
+    clientId,
+    secret,
+    passphrase,
     ...(configuration.case === "apiConfiguration" ? ofApi(configuration) : ofOidc(configuration)),
   }
   const isPlainPublic = from.auth === "none" && !isForProxies(from.redirectUris)
@@ -59,7 +64,7 @@ function Client({ application, configuration, secret }: ClientProps) {
         <Facts rows={[copied(t("field.issuer"), issuer), copied(t("field.client_id"), clientId)]} />
         {isPlainPublic && <p className="quiet">{t("secret.none")}</p>}
         <Disclosure summary={t("connect.endpoints")}>
-          <EndpointList {...{ at, introspectionMethods }} />
+          <EndpointList at={at} introspectionMethods={introspectionMethods} />
         </Disclosure>
         <Snippets snippets={snippetsOf(from)} />
       </Section>

@@ -96,7 +96,9 @@ const flowForm = (part: OidcPart) =>
         <Checks
           legend={t("flows.grants")}
           options={grantNames.map((value) => ({
-            ...{ value, label: t(`grant.${value}`), hint: t(`grant.${value}.hint`) },
+            value,
+            label: t(`grant.${value}`),
+            hint: t(`grant.${value}.hint`),
           }))}
           values={controls.values.grants}
           onChange={(chosen) => {

@@ -214,7 +214,9 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
         legend={t("applications.kind")}
         name="kind"
         options={kinds.map((value) => ({
-          ...{ value, label: t(`kind.${value}`), hint: t(`kind.${value}.hint`) },
+          value,
+          label: t(`kind.${value}`),
+          hint: t(`kind.${value}.hint`),
         }))}
         value={controls.values.kind}
         onChange={(kind) => controls.change({ kind, refresh: kind === "native" })}
@@ -225,7 +227,10 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
         controls.area("metadata", t("saml.metadata"), {
           hint: t("saml.metadata_hint"),
           placeholder: "https://app.example.org/saml/metadata",
-          ...{ rows: 5, maxLength: 500_000, spellCheck: false, required: true },
+          rows: 5,
+          maxLength: 500_000,
+          spellCheck: false,
+          required: true,
         }),
       controls.values.kind !== "saml" && credentialFields(controls),
     ],
@@ -271,13 +276,18 @@ function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
       hint: t("new_application.redirect_hint"),
       placeholder:
         kind === "native" ? "com.example.app:/callback" : "https://app.example.org/callback",
-      ...{ ...uris, rows: 3, required: true },
+      ...uris,
+      rows: 3,
+      required: true,
     }),
     <RedirectUriVerdicts key="judged" typed={values.redirectUris} by={by} />,
     (privateHttp || wantsPrivateHttp(values.redirectUris, by)) &&
       check("privateHttp", t("field.private_http"), t("new_application.private_http_hint")),
     area("postLogoutUris", t("field.post_logout_uris"), {
-      ...{ ...uris, rows: 2, optional: true, hint: t("new_application.post_logout_hint") },
+      ...uris,
+      rows: 2,
+      optional: true,
+      hint: t("new_application.post_logout_hint"),
     }),
     <PostLogoutUriVerdicts key="returns" typed={values.postLogoutUris} by={by} />,
     choice("readsIdToken", t("new_application.reads_id_token"), {
@@ -300,12 +310,16 @@ function credentialFields({ values, text, secret }: Controls<Values>) {
   return (
     <Disclosure key="credentials" summary={t("new_application.credentials")}>
       {text("clientId", t("field.client_id"), {
-        ...{ ...verbatim, maxLength: 100, optional: true },
+        ...verbatim,
+        maxLength: 100,
+        optional: true,
         hint: t("new_application.client_id_hint"),
       })}
       {(values.kind === "web" || values.kind === "api") &&
         secret("clientSecret", t("applications.client_secret"), {
-          ...{ maxLength: 256, optional: true, hint: t("new_application.client_secret_hint") },
+          maxLength: 256,
+          optional: true,
+          hint: t("new_application.client_secret_hint"),
         })}
     </Disclosure>
   )

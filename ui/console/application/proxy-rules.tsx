@@ -105,7 +105,10 @@ const ruleForm = (part: OidcPart) =>
         />,
       ),
       area("rules", t("proxy.rules"), {
-        ...{ rows: 4, spellCheck: false, optional: true, maxLength: 20_000 },
+        rows: 4,
+        spellCheck: false,
+        optional: true,
+        maxLength: 20_000,
         hint: t("proxy.hint"),
       }),
       check("forwarded", t("proxy.forwarded"), t("proxy.forwarded_hint")),

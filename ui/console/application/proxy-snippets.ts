@@ -63,7 +63,8 @@ export function proxySnippets(from: ClientDescription): readonly Snippet[] {
 }
 
 const snippet = (name: string, { wants }: ProxySettings, text: string): Snippet => ({
-  ...{ name, text },
+  name,
+  text,
   ...(wants !== undefined && { wants }),
 })
 

@@ -102,7 +102,9 @@ function uriForm(part: OidcPart) {
       const asks = oidc.privateNetworkHttp || privateHttp || wantsPrivateHttp(values.back, by)
       return [
         controls.area("back", t("field.redirect_uris"), {
-          ...{ ...area, hint: t("new_application.redirect_hint"), error: error.back },
+          ...area,
+          hint: t("new_application.redirect_hint"),
+          error: error.back,
         }),
         <RedirectUriVerdicts key="judged" typed={values.back} by={by} />,
         asks &&
@@ -112,7 +114,9 @@ function uriForm(part: OidcPart) {
             t("new_application.private_http_hint"),
           ),
         controls.area("out", t("field.post_logout_uris"), {
-          ...{ ...area, optional: true, error: error.out },
+          ...area,
+          optional: true,
+          error: error.out,
           hint: t("new_application.post_logout_hint"),
         }),
         <PostLogoutUriVerdicts key="returns" typed={values.out} by={by} />,
@@ -122,7 +126,10 @@ function uriForm(part: OidcPart) {
           open={oidc.developmentMode || oidc.additionalOrigins.length > 0}
         >
           {controls.area("origins", t("field.origins"), {
-            ...{ ...area, rows: 2, optional: true, error: error.origins },
+            ...area,
+            rows: 2,
+            optional: true,
+            error: error.origins,
             hint: t("new_application.origins_hint"),
           })}
           {controls.check(

@@ -87,7 +87,10 @@ const assertionForm = (part: SamlPart) =>
         }),
         text("roles", t("saml.roles"), { optional: true, hint: t("saml.roles_hint") }),
         area("mappings", t("saml.mappings"), {
-          ...{ rows: 4, spellCheck: false, optional: true, maxLength: 20_000 },
+          rows: 4,
+          spellCheck: false,
+          optional: true,
+          maxLength: 20_000,
           hint: t("saml.mappings_hint", { fields: namesIn(fields).join(", ") }),
         }),
         missing.length > 0 && (

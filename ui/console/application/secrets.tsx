@@ -25,7 +25,9 @@ export function Secrets({ application, made, onMade }: SecretsProps) {
   }
   const create = (
     <DialogButton
-      {...{ needs: generateClientSecret, family: "secrets", label: t("secret.renew") }}
+      needs={generateClientSecret}
+      family="secrets"
+      label={t("secret.renew")}
       form={createForm({ application, hasSecret: found.secrets.length > 0, onMade })}
     />
   )

@@ -181,7 +181,10 @@ function signerField(
     name,
     label,
     <SelectField
-      {...{ label, options, value: values[name], ...(hint && { hint }) }}
+      label={label}
+      options={options}
+      value={values[name]}
+      {...(hint && { hint })}
       onChange={(algorithm) => put(name, algorithm)}
     />,
     (algorithm) => String(algorithm) || t("tokens_of.inherited"),

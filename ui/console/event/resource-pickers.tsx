@@ -45,7 +45,9 @@ export function UserPicker({ choose }: PickersProps) {
       })}
       find={({ result }) =>
         result.map((user) => ({
-          ...{ id: user.userId, name: nameOf(user), detail: loginNameOf(user) },
+          id: user.userId,
+          name: nameOf(user),
+          detail: loginNameOf(user),
         }))
       }
     />

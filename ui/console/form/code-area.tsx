@@ -44,7 +44,9 @@ export function CodeArea(props: CodeAreaProps) {
   }
   return (
     <Field
-      {...{ label, error, hint: t("code.hint") }}
+      label={label}
+      error={error}
+      hint={t("code.hint")}
       control={(wiring) => (
         <div className="code">
           <ol className="code-numbers" aria-hidden="true" ref={numbers}>

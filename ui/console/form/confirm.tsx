@@ -177,7 +177,13 @@ export function DeleteSection<I extends DescMessage>(props: DeleteSectionProps<I
       <Section title={t("delete.section")}>
         <p className="quiet">{consequence}</p>
         <div className="row">
-          <DeleteButton needs={by} title={t(`${family}.delete`)} {...{ name, consequence, act }} />
+          <DeleteButton
+            needs={by}
+            title={t(`${family}.delete`)}
+            name={name}
+            consequence={consequence}
+            act={act}
+          />
         </div>
       </Section>
     </May>

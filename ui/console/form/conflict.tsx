@@ -44,7 +44,7 @@ export function Contested({ form, name, label, words, children }: ContestedProps
   return (
     <div className={conflict ? "contested" : "uncontested"}>
       {children}
-      {conflict && <ConflictBox {...{ form, conflict, label, words }} />}
+      {conflict && <ConflictBox form={form} conflict={conflict} label={label} words={words} />}
     </div>
   )
 }

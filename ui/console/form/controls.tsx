@@ -60,7 +60,7 @@ type ValueWords = (value: unknown) => string
 const contestedBy =
   <Values extends object>(form: Form<Values>) =>
   (name: FieldName<Values>, label: string, control: ReactNode, words?: ValueWords): ReactNode => (
-    <Contested key={name} {...{ form, name, label, words }}>
+    <Contested key={name} form={form} name={name} label={label} words={words}>
       {control}
     </Contested>
   )
@@ -76,7 +76,9 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
     const autoFocus = isFirst
     isFirst = false
     return {
-      ...{ ...form.text(name), autoFocus, ...more },
+      ...form.text(name),
+      autoFocus,
+      ...more,
       ...(error && { error }),
       ...(optional && { optional: t("form.optional") }),
     }
@@ -90,7 +92,9 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
     secret: (name: NameOf<Values, string>, label: string, more: Input = {}): ReactNode => (
       <PasswordField
         key={name}
-        {...{ label, show: t("field.show"), hide: t("field.hide") }}
+        label={label}
+        show={t("field.show")}
+        hide={t("field.hide")}
         {...wired(name, { autoComplete: "new-password", ...more })}
       />
     ),
@@ -99,7 +103,10 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
         name,
         label,
         <Check
-          {...{ name, label, error: form.errorOf(name), ...(hint && { hint }) }}
+          name={name}
+          label={label}
+          error={form.errorOf(name)}
+          {...(hint && { hint })}
           checked={form.values[name] === true}
           onChange={(on) => form.change(partOf<Values, boolean>(name, on))}
         />,
@@ -109,7 +116,10 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
         name,
         label,
         <DurationField
-          {...{ name, label, ...more, error: form.errorOf(name) }}
+          name={name}
+          label={label}
+          {...more}
+          error={form.errorOf(name)}
           value={amountIn(form.values[name])}
           onChange={(amount) => form.change(partOf<Values, Amount>(name, amount))}
         />,
@@ -127,7 +137,9 @@ function chosenOf<Values extends object>(form: Form<Values>) {
     name: Name,
     choices: Choices<Values[Name] & string>,
   ) => ({
-    ...{ name, value: String(values[name]), options: optionsOf(choices) },
+    name,
+    value: String(values[name]),
+    options: optionsOf(choices),
     onChange: (value: string) => {
       const chosen = choices.of.find((each) => each === value)
       if (chosen !== undefined) put(name, chosen)
@@ -151,7 +163,7 @@ function chosenOf<Values extends object>(form: Form<Values>) {
       label: string,
       { hint, ...choices }: Choices<Values[Name] & string> & { readonly hint?: string },
     ): ReactNode => {
-      const select = <SelectField {...{ label, hint }} {...one(name, choices)} />
+      const select = <SelectField label={label} hint={hint} {...one(name, choices)} />
       return contested(name, label, select, wordsIn(choices))
     },
     /** Any of a few. */
@@ -164,7 +176,9 @@ function chosenOf<Values extends object>(form: Form<Values>) {
         name,
         legend,
         <Checks
-          {...{ legend, options: optionsOf(choices), values: listOf(values[name]) }}
+          legend={legend}
+          options={optionsOf(choices)}
+          values={listOf(values[name])}
           onChange={(texts) => {
             const chosen = choices.of.filter((each) => texts.includes(each))
             form.change(partOf<Values, readonly Value[]>(name, chosen))
@@ -180,7 +194,9 @@ type Choices<Value> = Words<Value> & { readonly of: readonly Value[] }
 
 const optionsOf = <Value extends string>({ of, words, hints }: Choices<Value>) =>
   of.map((value): { readonly value: string; readonly label: string; readonly hint: string } => ({
-    ...{ value, label: words(value), hint: hints?.(value) ?? "" },
+    value,
+    label: words(value),
+    hint: hints?.(value) ?? "",
   }))
 
 /** What is chosen, in words; what is no longer offered stands for itself. */

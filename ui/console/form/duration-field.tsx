@@ -18,7 +18,9 @@ export function DurationField(props: DurationFieldProps) {
   const { label, hint, error, fallback, name, value, onChange } = props
   return (
     <Field
-      {...{ label, hint, error }}
+      label={label}
+      hint={hint}
+      error={error}
       control={(wiring) => (
         <span className="amount">
           <input

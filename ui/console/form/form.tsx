@@ -62,7 +62,7 @@ export function Fields<Values extends object>(props: FieldsProps<Values>) {
       {conflicts
         .filter(({ name }) => !placed.includes(name))
         .map((conflict) => (
-          <ConflictBox key={conflict.name} {...{ form, conflict }} label={conflict.name} />
+          <ConflictBox key={conflict.name} form={form} conflict={conflict} label={conflict.name} />
         ))}
       {!isAtField && <RefusalAlert refusal={refusal} />}
       <div className="form-actions">

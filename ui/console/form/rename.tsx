@@ -11,7 +11,7 @@ type RenameProps = Needs & {
 
 /** A name, as a fact that is changed where it stands. */
 export const renamed = (label: string, name: string, needs: DescMethod, act: RenameProps["act"]) =>
-  [label, <Rename key="name" {...{ needs, name, act }} />] as const
+  [label, <Rename key="name" needs={needs} name={name} act={act} />] as const
 
 function Rename({ needs, name, act }: RenameProps) {
   const [open, setOpen] = useOpen("rename")

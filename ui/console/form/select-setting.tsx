@@ -56,7 +56,8 @@ export function SelectSetting<Name extends string, Value>(props: SelectSettingPr
   return (
     <div className="form">
       <SelectField
-        {...{ label, hint }}
+        label={label}
+        hint={hint}
         options={names.map((value) => ({ value, label: words(value) }))}
         value={chosen}
         disabled={!may(needs)}

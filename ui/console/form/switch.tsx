@@ -32,7 +32,13 @@ export function Switch({ needs, label, hint, on, act, asks }: SwitchProps) {
   }
   return (
     <>
-      <Check {...{ label, hint }} checked={on} disabled={fixed || action.busy} onChange={turn} />
+      <Check
+        label={label}
+        hint={hint}
+        checked={on}
+        disabled={fixed || action.busy}
+        onChange={turn}
+      />
       {!asking && <RefusalAlert refusal={action.refusal} />}
       {asking && (
         <Dialog title={label} onClose={() => setAsking(false)}>

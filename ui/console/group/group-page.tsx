@@ -34,7 +34,10 @@ export function GroupPage() {
       <Users group={group} />
       <History of={{ case: "groupId", value: id }} />
       <DeleteSection
-        {...{ family: "groups", name: group.name, by: deleteGroup, of: { id } }}
+        family="groups"
+        name={group.name}
+        by={deleteGroup}
+        of={{ id }}
         to={{ to: "/groups" }}
       />
     </Page>

@@ -4,8 +4,12 @@ import type { KindName } from "./provider-kind.ts"
 
 /** Who has an account at a provider of a kind; kinds that are left out are of one organization. */
 const reaches: Partial<Readonly<Record<KindName, "anyone" | "unknown">>> = {
-  ...{ google: "anyone", apple: "anyone", github: "anyone", gitlab: "anyone" },
-  ...{ oidc: "unknown", oauth: "unknown" },
+  google: "anyone",
+  apple: "anyone",
+  github: "anyone",
+  gitlab: "anyone",
+  oidc: "unknown",
+  oauth: "unknown",
 }
 
 /** The tenant that holds all personal Microsoft accounts, which `consumers` stands for. */

@@ -41,13 +41,17 @@ export const fields = {
   keysEndpoint: { type: "url", hint: "idps.hint.keysEndpoint", max: 2048 },
   headerName: { type: "text", placeholder: "X-User-Token", hint: "idps.hint.headerName" },
   metadataUrl: {
-    ...{ type: "url", optional: true, placeholder: "https://login.example.org/metadata" },
+    type: "url",
+    optional: true,
+    placeholder: "https://login.example.org/metadata",
     hint: "idps.hint.metadataUrl",
     max: 2048,
   },
   metadataXml: { type: "area", optional: true, hint: "idps.hint.metadataXml", max: 500_000 },
   transientMappingAttributeName: {
-    ...{ type: "text", optional: true, hint: "idps.hint.transientMappingAttributeName" },
+    type: "text",
+    optional: true,
+    hint: "idps.hint.transientMappingAttributeName",
   },
   servers: {
     type: "area",

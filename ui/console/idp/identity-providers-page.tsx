@@ -88,7 +88,7 @@ function Idps({ place }: OwnerProps) {
             remove: admin.deleteProvider,
           }}
           turn={(provider) => (
-            <OfferButton {...{ ...shared.turn, provider }} needs={admin.addIDPToLoginPolicy} />
+            <OfferButton {...shared.turn} provider={provider} needs={admin.addIDPToLoginPolicy} />
           )}
           remove={({ id }) => call(admin.deleteProvider, { id })}
         />
@@ -114,7 +114,11 @@ function Idps({ place }: OwnerProps) {
           remove: management.deleteProvider,
         }}
         turn={(provider) => (
-          <OfferButton {...{ ...shared.turn, provider }} needs={management.addIDPToLoginPolicy} />
+          <OfferButton
+            {...shared.turn}
+            provider={provider}
+            needs={management.addIDPToLoginPolicy}
+          />
         )}
         remove={({ id }) => call(management.deleteProvider, { id }, { within: place })}
       />
@@ -155,7 +159,7 @@ type OfferActions = {
 
 const turnColumn = (turn: OfferActions) =>
   actionColumn((provider: Provider) => (
-    <OfferButton {...{ ...turn, provider }} needs={management.addIDPToLoginPolicy} />
+    <OfferButton {...turn} provider={provider} needs={management.addIDPToLoginPolicy} />
   ))
 
 /** Offers a provider to people or, after a question that can be undone, no longer. */
@@ -164,11 +168,14 @@ function OfferButton(props: OfferActions & Needs & { readonly provider: Provider
   const { name } = provider
   const turnOn = () => act(provider, true)
   if (!isOn(provider)) {
-    return <ActionButton {...{ small: true, needs }} label={t("action.activate")} act={turnOn} />
+    return <ActionButton small needs={needs} label={t("action.activate")} act={turnOn} />
   }
   return (
     <ConfirmButton
-      {...{ small: true, needs, what: name, consequence: off }}
+      small
+      needs={needs}
+      what={name}
+      consequence={off}
       label={t("action.deactivate")}
       act={() => act(provider, false)}
       done={() => notify({ text: t("notice.deactivated", { name }), undo: turnOn })}
@@ -217,14 +224,16 @@ function useShared(place: ProviderOwner) {
     nameOf: ({ name }: Provider) => name,
     form:
       (provider: Provider | undefined) =>
-      ({ close }: { readonly close: () => void }) => <IdpForm {...{ place, provider, close }} />,
+      ({ close }: { readonly close: () => void }) => (
+        <IdpForm place={place} provider={provider} close={close} />
+      ),
     more: (provider: Provider) => {
       const kind = kindNameOf(provider)
       return (
         kind && (
           <>
             <TestIdp id={provider.id} name={provider.name} kind={kind} />
-            {kind === "saml" && <NewCertificate {...{ place, provider }} />}
+            {kind === "saml" && <NewCertificate place={place} provider={provider} />}
           </>
         )
       )
@@ -244,7 +253,7 @@ function NewCertificate({ place, provider: { id, name } }: NewCertificateProps) 
       : call(management.regenerateSAMLProviderCertificate, { id }, withinOf(place))
   const said = { what: name, consequence: t("idps.saml.certificate_text") }
   return (
-    <ConfirmButton {...{ small: true, needs, act, ...said }} label={t("idps.saml.certificate")} />
+    <ConfirmButton small needs={needs} act={act} {...said} label={t("idps.saml.certificate")} />
   )
 }
 

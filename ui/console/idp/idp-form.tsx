@@ -64,9 +64,12 @@ function KindForm({ place, provider, close }: IdpFormProps) {
     id: formId("idps", provider?.id ?? "+"),
     initial: valuesOf(provider),
     lists: {
-      ...{ scopes: wordList, userFilters: wordList, userObjectClasses: wordList },
+      scopes: wordList,
+      userFilters: wordList,
+      userObjectClasses: wordList,
       // One provider says its servers in a line, another one a line each: both are read.
-      ...{ servers: wordList, allowedDomains: lineList },
+      servers: wordList,
+      allowedDomains: lineList,
     },
     secret: ["clientSecret", "bindPassword", "privateKey"],
     authored: true,
@@ -87,15 +90,15 @@ function KindForm({ place, provider, close }: IdpFormProps) {
           onChange={(next) => change({ kind: next })}
         />
       )}
-      <CallbackAddress {...{ kind: values.kind, place, id: provider?.id }} />
+      <CallbackAddress kind={values.kind} place={place} id={provider?.id} />
       {kind.fields.map((name) => (
-        <Text key={name} {...{ form, name }} isNew={!provider} />
+        <Text key={name} form={form} name={name} isNew={!provider} />
       ))}
       {kind.choices?.map((name) => (
-        <ChoiceField key={name} {...{ form, name }} />
+        <ChoiceField key={name} form={form} name={name} />
       ))}
       {kind.checks.map((name) => (
-        <Contested key={name} {...{ form, name, label: t(`idps.check.${name}`) }}>
+        <Contested key={name} form={form} name={name} label={t(`idps.check.${name}`)}>
           <Check
             label={t(`idps.check.${name}`)}
             hint={t(`idps.check_hint.${name}`)}
@@ -104,7 +107,7 @@ function KindForm({ place, provider, close }: IdpFormProps) {
           />
         </Contested>
       ))}
-      <Options {...{ form, place }} />
+      <Options form={form} place={place} />
     </DialogForm>
   )
 }
@@ -127,9 +130,10 @@ function ChoiceField({ form, name }: ChoiceProps) {
   const label = t(`idps.field.${name}`)
   const options = known.map((value) => ({ value, label: t(`idps.choice.${value}`) }))
   return (
-    <Contested {...{ form, name, label }} words={namesBy(options)}>
+    <Contested form={form} name={name} label={label} words={namesBy(options)}>
       <SelectField<string>
-        {...{ label, options }}
+        label={label}
+        options={options}
         hint={t(`idps.hint.${name}`)}
         value={values[name]}
         onChange={(next) => change({ [name]: next })}
@@ -150,18 +154,22 @@ function Text({ form, name, isNew }: TextProps) {
   const label = t(`idps.field.${name}`)
   if (type === "secret") {
     const stays = !isNew && { hint: t("idps.secret_stays") }
-    return <SecretField {...{ form, name, label, ...stays }} required={isNew} />
+    return <SecretField form={form} name={name} label={label} {...stays} required={isNew} />
   }
   const isKept = name === "privateKey" && !isNew
   const isRequired = optional === undefined && !isKept && !(name === "name" && hasBrand(form))
   const shown = {
-    ...{ label, placeholder, maxLength: max, required: isRequired, spellCheck: false },
+    label,
+    placeholder,
+    maxLength: max,
+    required: isRequired,
+    spellCheck: false,
     hint: isKept ? t("idps.secret_stays") : hint && t(hint),
     ...(!isRequired && { optional: t("form.optional") }),
   }
   const wired = { ...form.text(name), ...shown }
   return (
-    <Contested {...{ form, name, label }}>
+    <Contested form={form} name={name} label={label}>
       {type === "area" ? (
         <TextArea {...wired} rows={name === "servers" ? 2 : 4} />
       ) : (
@@ -190,7 +198,7 @@ function Options({ form, place }: OptionsProps) {
       <legend className="field-label choice-legend">{t("idps.options")}</legend>
       {shown.map((name) => (
         <Fragment key={name}>
-          <Contested {...{ form, name, label: t(`idps.option.${name}`) }}>
+          <Contested form={form} name={name} label={t(`idps.option.${name}`)}>
             <Check
               label={t(`idps.option.${name}`)}
               hint={t(`idps.option_hint.${name}`)}
@@ -202,7 +210,9 @@ function Options({ form, place }: OptionsProps) {
         </Fragment>
       ))}
       <Contested
-        {...{ form, name: "autoLinking", label: t("idps.auto_linking") }}
+        form={form}
+        name="autoLinking"
+        label={t("idps.auto_linking")}
         words={namesBy(linkings)}
       >
         <SelectField
@@ -223,7 +233,7 @@ function AllowedDomains({ form }: { readonly form: Form<Values> }) {
   return (
     <>
       {warning && <Alert tone="warning">{t(`idps.creation_warning.${warning}`)}</Alert>}
-      <Contested {...{ form, name: "allowedDomains", label: t("idps.allowed_domains") }}>
+      <Contested form={form} name="allowedDomains" label={t("idps.allowed_domains")}>
         <TextArea
           {...form.text("allowedDomains")}
           label={t("idps.allowed_domains")}

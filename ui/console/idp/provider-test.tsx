@@ -46,7 +46,8 @@ export function TestIdp({ id, name, kind }: TestProps) {
       <RefusalAlert refusal={away.refusal} />
       {open && (
         <DirectoryTest
-          {...{ id, name }}
+          id={id}
+          name={name}
           close={() => setOpen(false)}
           done={(end) => {
             setOpen(false)
@@ -81,7 +82,9 @@ async function tried(idpId: string, typed: DirectoryCredentials): Promise<End> {
 }
 
 const failures: ReadonlySet<string> = new Set([
-  ...["idp.unreachable", "idp.answer_refused", "idp.claims_missing"],
+  "idp.unreachable",
+  "idp.answer_refused",
+  "idp.claims_missing",
 ])
 
 function DirectoryTest({ id, name, close, done }: DirectoryTestProps) {

@@ -91,7 +91,8 @@ const registrationForm = (settings: OIDCSettings, projects: Projects) => {
       const lifetime = durationOf(draft.lifetime)
       const consentLifetime = durationOf(draft.consent)
       const clientRegistration = {
-        ...{ mode: numberOf[draft.mode], projectId: draft.projectId },
+        mode: numberOf[draft.mode],
+        projectId: draft.projectId,
         ...(lifetime && { lifetime }),
         ...(consentLifetime && { consentLifetime }),
         applicationsMax: Number(draft.most),
@@ -116,7 +117,10 @@ const registrationForm = (settings: OIDCSettings, projects: Projects) => {
           <div className="pair pair-two">
             {duration("lifetime", t("registration.lifetime"))}
             {text("most", t("registration.max"), {
-              ...{ type: "number", min: 1, max: 100_000, required: true },
+              type: "number",
+              min: 1,
+              max: 100_000,
+              required: true,
             })}
           </div>
           {duration("consent", t("registration.consent"), { hint: t("registration.consent_hint") })}

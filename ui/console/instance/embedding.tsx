@@ -40,7 +40,10 @@ const embeddingForm = ({ embeddedIframe, enableImpersonation }: SecuritySettings
       values.enabled &&
         area("origins", t("embedding.origins"), {
           hint: t("embedding.origins_hint"),
-          ...{ maxLength: 5000, rows: 4, required: true, spellCheck: false },
+          maxLength: 5000,
+          rows: 4,
+          required: true,
+          spellCheck: false,
         }),
     ],
   })

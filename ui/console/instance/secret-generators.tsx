@@ -55,7 +55,9 @@ export function Generators() {
               name={t(`generators.${kind.name}`)}
             />
             <DialogButton
-              {...{ small: true, needs: updateSecretGenerator, label: t("action.edit") }}
+              small
+              needs={updateSecretGenerator}
+              label={t("action.edit")}
               family={`generators-${kind.name}`}
               name={t(`generators.${kind.name}`)}
               form={generatorForm(kind, generator)}
@@ -95,7 +97,11 @@ const generatorForm = ({ type }: Kind, generator: SecretGenerator) =>
     disabled: ({ of }) => of.length === 0,
     fields: ({ text, checks, duration }) => [
       text("length", t("generators.length"), {
-        ...{ type: "number", inputMode: "numeric", min: 1, max: 128, required: true },
+        type: "number",
+        inputMode: "numeric",
+        min: 1,
+        max: 128,
+        required: true,
       }),
       checks("of", t("generators.of"), { of: alphabets, words: (one) => t(`generators.${one}`) }),
       type !== SecretGeneratorType.APP_SECRET && duration("expiry", t("generators.expiry")),

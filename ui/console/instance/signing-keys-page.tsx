@@ -17,7 +17,9 @@ export function SigningKeysPage() {
   const settings = useReadIfAllowed(AdminService.method.getOIDCSettings)?.settings
   const create = (
     <DialogButton
-      {...{ needs: createWebKey, family: "web_keys", label: t("web_keys.create") }}
+      needs={createWebKey}
+      family="web_keys"
+      label={t("web_keys.create")}
       form={createForm()}
     />
   )
@@ -86,6 +88,8 @@ const createForm = () =>
     save: ({ kind }) => call(createWebKey, { key: kinds[kind] }),
     fields: ({ select }) =>
       select("kind", t("web_keys.kind"), {
-        ...{ hint: t("web_keys.create_hint"), of: kindNames, words: (kind) => kind },
+        hint: t("web_keys.create_hint"),
+        of: kindNames,
+        words: (kind) => kind,
       }),
   })

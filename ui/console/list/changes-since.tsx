@@ -55,7 +55,8 @@ type AtProps = { readonly of: HistoryResource; readonly at: Moment }
 
 function Since({ of, at }: AtProps) {
   const { existed, differences } = useRead(HistoryService.method.getDifferences, {
-    ...{ resource: { resource: of }, from: at },
+    resource: { resource: of },
+    from: at,
   })
   if (!existed) return <p className="quiet">{t("history.not_yet")}</p>
   if (differences.length === 0) return <p className="quiet">{t("history.same")}</p>
@@ -64,7 +65,8 @@ function Since({ of, at }: AtProps) {
 
 function Whole({ of, at }: AtProps) {
   const { differences } = useRead(HistoryService.method.getDifferences, {
-    ...{ resource: { resource: of }, to: at },
+    resource: { resource: of },
+    to: at,
   })
   if (differences.length === 0) return <p className="quiet">{t("history.not_yet")}</p>
   return <Differences rows={differences} />

@@ -79,7 +79,9 @@ export function Collection<I extends DescMessage, O extends DescMessage, Row>(
   const listing = (
     <Listing
       {...list}
-      {...{ keyOf, find, empty }}
+      keyOf={keyOf}
+      find={find}
+      empty={empty}
       caption={title}
       name={page ? "" : family}
       columns={acts || props.more ? [...columns, actions] : columns}

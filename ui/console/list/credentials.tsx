@@ -58,7 +58,7 @@ export function Credentials<I extends DescMessage, O extends DescMessage>(
   }
   const form = createForm({ ...props, onMade: setMade })
   const add = (
-    <DialogButton {...{ family, form, needs: needs.create, label: t(`${family}.create`) }} />
+    <DialogButton family={family} form={form} needs={needs.create} label={t(`${family}.create`)} />
   )
   return (
     <Section title={t(`${family}.title`)} actions={add}>
@@ -95,14 +95,18 @@ const createForm = (props: Creating) =>
         text("name", t("field.name"), { hint: t("tokens.name_hint"), maxLength: 200 }),
       text("until", t("keys.until"), {
         hint: t(`${props.family}.until_hint`),
-        ...{ type: "date", min: dayOf(Date.now() + dayMs), required: true },
+        type: "date",
+        min: dayOf(Date.now() + dayMs),
+        required: true,
       }),
       props.takesPublicKey && (
         <Disclosure key="own" summary={t("keys.own")}>
           {area("publicKey", t("keys.public"), {
             hint: t("keys.public_hint"),
             placeholder: "-----BEGIN PUBLIC KEY-----",
-            ...{ rows: 5, maxLength: 20_000, spellCheck: false },
+            rows: 5,
+            maxLength: 20_000,
+            spellCheck: false,
           })}
         </Disclosure>
       ),

@@ -139,7 +139,7 @@ export function Listing<I extends DescMessage, O extends DescMessage, Row>(
         {filters}
       </div>
       {refusal && !data ? <RefusalAlert refusal={refusal} /> : <Rows {...props} found={found} />}
-      {total > size && <Pages {...{ state, size, total }} at={Number(asked.offset)} />}
+      {total > size && <Pages state={state} size={size} total={total} at={Number(asked.offset)} />}
     </div>
   )
   return <>{frame(list)}</>
@@ -232,8 +232,8 @@ function Pages({ state: { set }, size, at, total }: PagesProps) {
   return (
     <div className="list-foot">
       <span>{t("list.range", values)}</span>
-      <PageButton label={t("list.previous")} to={at - size} {...{ size, total, move }} />
-      <PageButton label={t("list.next")} to={at + size} {...{ size, total, move }} />
+      <PageButton label={t("list.previous")} to={at - size} size={size} total={total} move={move} />
+      <PageButton label={t("list.next")} to={at + size} size={size} total={total} move={move} />
     </div>
   )
 }

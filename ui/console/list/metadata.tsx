@@ -77,7 +77,10 @@ const entryForm = (entry: Entry | undefined, set: SetMetadata) =>
     fields: ({ text, area }) => [
       !entry && text("key", t("metadata.key"), { spellCheck: false, required: true }),
       area("value", t("metadata.value"), {
-        ...{ rows: 4, maxLength: 500_000, spellCheck: false, required: true },
+        rows: 4,
+        maxLength: 500_000,
+        spellCheck: false,
+        required: true,
       }),
     ],
   })

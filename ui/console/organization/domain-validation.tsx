@@ -43,7 +43,7 @@ export function DomainValidation({ domain: held, close }: ValidationProps) {
     ],
   })
   if (!instructions) return form({ id: `proof ${domain}`, close })
-  return <Publish {...{ way, instructions, domain: held, close }} />
+  return <Publish way={way} instructions={instructions} domain={held} close={close} />
 }
 
 type PublishProps = ValidationProps & { readonly way: Method; readonly instructions: Instructions }

@@ -102,6 +102,9 @@ const domainForm = (organizationId: string) =>
     save: ({ domain }) => call(addOrganizationDomain, { organizationId, domain: domain.trim() }),
     fields: ({ text }) =>
       text("domain", t("domains.domain"), {
-        ...{ hint: t("domains.hint"), placeholder: "example.com", ...verbatim, required: true },
+        hint: t("domains.hint"),
+        placeholder: "example.com",
+        ...verbatim,
+        required: true,
       }),
   })

@@ -66,7 +66,9 @@ export function OrganizationPage() {
       />
       <History of={{ case: "organizationId", value: organizationId }} />
       <DeleteSection
-        {...{ family: "organizations", name: organization.name, by: deleteOrganization }}
+        family="organizations"
+        name={organization.name}
+        by={deleteOrganization}
         of={{ organizationId }}
         to={{ to: "/organizations", search: { org: undefined } }}
       />
@@ -88,7 +90,9 @@ function Turns({ organization }: Part) {
         <Button onClick={() => choose(organizationId)}>{t("organizations.choose")}</Button>
       )}
       <ActivationButton
-        {...{ on: activateOrganization, off: deactivateOrganization, of: { organizationId } }}
+        on={activateOrganization}
+        off={deactivateOrganization}
+        of={{ organizationId }}
         what={name}
         isOn={isActive(organization)}
         consequence={t("organizations.deactivate_text")}

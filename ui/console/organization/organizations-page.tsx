@@ -26,7 +26,10 @@ export function OrganizationsPage() {
   })
   const create = (
     <DialogButton
-      {...{ form, primary: true, family: "organization", label: t("organizations.create") }}
+      form={form}
+      primary
+      family="organization"
+      label={t("organizations.create")}
       needs={OrganizationService.method.addOrganization}
     />
   )

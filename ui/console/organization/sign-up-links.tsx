@@ -20,8 +20,10 @@ export function SignUpLinks({ organizationId }: { readonly organizationId: strin
   const title = t("sign_up_links.title")
   const add = (
     <DialogButton
-      {...{ family: "sign_up_links", form: linkForm(organizationId, setCreated) }}
-      {...{ needs: createSignUpLink, label: t("sign_up_links.create") }}
+      family="sign_up_links"
+      form={linkForm(organizationId, setCreated)}
+      needs={createSignUpLink}
+      label={t("sign_up_links.create")}
     />
   )
   const empty = <p className="quiet section-lead">{t("sign_up_links.empty")}</p>
@@ -43,7 +45,7 @@ export function SignUpLinks({ organizationId }: { readonly organizationId: strin
         { label: t("field.expires"), cell: (link) => <Time at={link.expirationDate} /> },
         { label: t("sign_up_links.domains"), cell: (link) => link.allowedDomains.join(", ") },
         actionColumn<SignUpLink>((link) => (
-          <Revoke {...{ link, done: () => created?.id === link.id && setCreated(undefined) }} />
+          <Revoke link={link} done={() => created?.id === link.id && setCreated(undefined)} />
         )),
       ]}
       empty={empty}
@@ -120,16 +122,23 @@ const linkForm = (organizationId: string, onCreated: (created: CreateSignUpLinkR
     fields: ({ text, area, check }) => [
       text("useLimit", t("sign_up_links.limit"), {
         hint: t("sign_up_links.limit_hint"),
-        ...{ type: "number", min: "1", max: "10000", required: true },
+        type: "number",
+        min: "1",
+        max: "10000",
+        required: true,
       }),
       text("until", t("keys.until"), {
         hint: t("sign_up_links.until_hint"),
-        ...{ type: "date", min: dayOf(Date.now() + dayMs), required: true },
+        type: "date",
+        min: dayOf(Date.now() + dayMs),
+        required: true,
       }),
       area("domains", t("sign_up_links.domains"), {
         hint: t("sign_up_links.domains_hint"),
         placeholder: "example.com",
-        ...{ rows: 3, spellCheck: false, optional: true },
+        rows: 3,
+        spellCheck: false,
+        optional: true,
       }),
       check("approval", t("sign_up_links.approval"), t("sign_up_links.approval_hint")),
     ],

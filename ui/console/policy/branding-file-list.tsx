@@ -29,7 +29,7 @@ export function BrandingFiles({ place, values, isHere, change }: MoreProps) {
       {!isHere && <p className="quiet">{t("look.inherited")}</p>}
       <ul className="look-files">
         {lookFiles.map((file) => (
-          <Row key={file.kind} {...{ place, file, look, mayChange }} />
+          <Row key={file.kind} place={place} file={file} look={look} mayChange={mayChange} />
         ))}
       </ul>
       {isPending && (
@@ -59,7 +59,11 @@ function Row({ place, file, look, mayChange }: RowProps) {
   return (
     <li className="look-file">
       <span className={`look-ground look-ground-${ground}`}>
-        {isThere && kind !== "font" ? <Picture {...{ place, kind, label }} /> : <Dash />}
+        {isThere && kind !== "font" ? (
+          <Picture place={place} kind={kind} label={label} />
+        ) : (
+          <Dash />
+        )}
       </span>
       <span className="look-name">
         {label}
@@ -68,8 +72,8 @@ function Row({ place, file, look, mayChange }: RowProps) {
       {!look.isShown(name) && <Badge>{t("look.waits")}</Badge>}
       {mayChange && (
         <span className="row">
-          <Choose {...{ place, file, label }} />
-          {isThere && <Remove {...{ place, file, label }} />}
+          <Choose place={place} file={file} label={label} />
+          {isThere && <Remove place={place} file={file} label={label} />}
         </span>
       )}
     </li>
@@ -96,7 +100,10 @@ function Choose({ place, file, label }: FileProps) {
   return (
     <>
       <FileButton
-        {...{ label: t("look.choose"), name: label, accept, busy: action.busy }}
+        label={t("look.choose")}
+        name={label}
+        accept={accept}
+        busy={action.busy}
         small
         onFile={action.run}
       />

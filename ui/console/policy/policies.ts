@@ -35,7 +35,10 @@ const complexity = policyOf({
     check(complexityFields.named("hasSymbol")),
     {
       ...complexityFields.hinted("reuseCount"),
-      ...{ kind: "count", min: 0, max: 24, zero: "policy.complexity.any" },
+      kind: "count",
+      min: 0,
+      max: 24,
+      zero: "policy.complexity.any",
     },
   ],
   more: ShorterPasswords,

@@ -17,21 +17,34 @@ export function PolicyField({ field, value, error, onChange }: FieldProps) {
   const text = { name, error, label: t(field.label), ...(field.hint && { hint: t(field.hint) }) }
   switch (field.kind) {
     case "check":
-      return <Check {...text} checked={value === true} {...{ onChange }} />
+      return <Check {...text} checked={value === true} onChange={onChange} />
     case "choice": {
       const options = field.options.map((option) => ({ ...option, label: t(option.label) }))
-      return <SelectField {...text} {...{ options, onChange }} value={String(value)} />
+      return <SelectField {...text} options={options} onChange={onChange} value={String(value)} />
     }
     case "several": {
       const options = field.options.map((option) => ({ ...option, label: t(option.label) }))
       const values = chosenIn(value)
-      return <Checks {...text} {...{ options, values, onChange }} legend={text.label} />
+      return (
+        <Checks
+          {...text}
+          options={options}
+          values={values}
+          onChange={onChange}
+          legend={text.label}
+        />
+      )
     }
     case "duration":
-      return <DurationField {...text} value={amountIn(value)} {...{ onChange }} />
+      return <DurationField {...text} value={amountIn(value)} onChange={onChange} />
     case "color":
       return (
-        <ColorField {...text} delivered={field.delivered} value={String(value)} {...{ onChange }} />
+        <ColorField
+          {...text}
+          delivered={field.delivered}
+          value={String(value)}
+          onChange={onChange}
+        />
       )
     case "text":
       return (
@@ -75,7 +88,8 @@ function ColorField({ name, label, error, delivered, value, onChange }: ColorPro
   const isColour = /^#[0-9a-f]{6}$/i.test(value)
   return (
     <KitField
-      {...{ label, error }}
+      label={label}
+      error={error}
       control={(wiring) => (
         <>
           <input

@@ -26,7 +26,7 @@ export function PolicySection({ policy, place }: PolicyProps) {
           <PolicyFacts {...part} />
           {More && (
             <Part>
-              <More values={standing.values} {...{ place, isHere, change }} />
+              <More values={standing.values} place={place} isHere={isHere} change={change} />
             </Part>
           )}
         </>
@@ -80,7 +80,9 @@ const policyForm = ({ policy, place, standing, words }: FormProps) =>
             {policy.fields.map((field) => (
               <Contested
                 key={field.name}
-                {...{ form, name: field.name, label: t(field.label) }}
+                form={form}
+                name={field.name}
+                label={t(field.label)}
                 words={(value) => words(field, { [field.name]: valueIn(value) })}
               >
                 <PolicyField

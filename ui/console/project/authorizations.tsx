@@ -59,7 +59,9 @@ export function Authorizations({ project }: { readonly project: AuthorizedProjec
       }}
       turn={(row, how) => (
         <ActivationButton
-          {...{ ...how, on: activateAuthorization, off: deactivateAuthorization }}
+          {...how}
+          on={activateAuthorization}
+          off={deactivateAuthorization}
           of={{ id: row.id }}
           isOn={isOn(row)}
           consequence={t("authorizations.deactivate_text")}
@@ -105,7 +107,7 @@ function rolesForm(project: AuthorizedProject, authorization: Authorization | un
           "roles",
           t("roles.title"),
           <RoleChecks
-            {...{ project }}
+            project={project}
             values={values.roles}
             onChange={(to) => change({ roles: to })}
           />,

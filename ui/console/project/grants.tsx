@@ -55,7 +55,9 @@ export function Grants({ project }: ProjectPart) {
       needs={{ create: createProjectGrant, edit: updateProjectGrant, remove: deleteProjectGrant }}
       turn={(row, how) => (
         <ActivationButton
-          {...{ ...how, on: activateProjectGrant, off: deactivateProjectGrant }}
+          {...how}
+          on={activateProjectGrant}
+          off={deactivateProjectGrant}
           of={of(row)}
           isOn={isOn(row)}
           consequence={t("grants.deactivate_text")}

@@ -45,7 +45,9 @@ export function ProjectPage() {
       badge={<StateBadge isOn={isActive(project)} />}
       actions={
         <ActivationButton
-          {...{ on: activateProject, off: deactivateProject, of: { projectId } }}
+          on={activateProject}
+          off={deactivateProject}
+          of={{ projectId }}
           what={project.name}
           isOn={isActive(project)}
           consequence={t("projects.deactivate_text")}
@@ -66,7 +68,10 @@ export function ProjectPage() {
       <About project={project} />
       <History of={{ case: "projectId", value: projectId }} />
       <DeleteSection
-        {...{ family: "projects", name: project.name, by: deleteProject, of: { projectId } }}
+        family="projects"
+        name={project.name}
+        by={deleteProject}
+        of={{ projectId }}
         to={{ to: "/projects" }}
       />
     </Page>

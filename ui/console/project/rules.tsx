@@ -37,14 +37,18 @@ export function Rules({ project }: ProjectPart) {
         ))}
       </div>
       <SelectSetting
-        {...{ needs: updateProject, label: t("rules.groups"), hint: t("rules.groups.hint") }}
+        needs={updateProject}
+        label={t("rules.groups")}
+        hint={t("rules.groups.hint")}
         of={claims}
         words={(name) => t(`rules.groups.${name}`)}
         current={project.groupsClaim}
         act={(groupsClaim) => change({ groupsClaim })}
       />
       <SelectSetting
-        {...{ needs: updateProject, label: t("rules.look"), hint: t("rules.look.hint") }}
+        needs={updateProject}
+        label={t("rules.look")}
+        hint={t("rules.look.hint")}
         of={looks}
         words={(name) => t(`rules.look.${name}`)}
         current={project.privateLabelingSetting}

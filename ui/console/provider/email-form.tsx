@@ -38,10 +38,12 @@ export function emailForm(provider: EmailProvider | undefined, done: Done) {
     fields: (controls) => [
       !provider &&
         controls.chips("kind", t("field.kind"), {
-          ...{ of: kinds, words: (kind) => t(`providers.${kind}`) },
+          of: kinds,
+          words: (kind) => t(`providers.${kind}`),
         }),
       controls.text("description", t("providers.description"), {
-        ...{ optional: true, hint: t("providers.description_hint") },
+        optional: true,
+        hint: t("providers.description_hint"),
       }),
       controls.values.kind === "smtp"
         ? smtpFields(controls, !provider)
@@ -66,8 +68,16 @@ async function save(
   const { description, senderAddress, senderName, replyToAddress, host, tls, user } = values
   const { implicitTls, caCertificate, privateNetwork } = values
   const wanted = {
-    ...{ description, senderAddress, senderName, replyToAddress, host: host.trim(), tls, user },
-    ...{ implicitTls, caCertificate, privateNetwork },
+    description,
+    senderAddress,
+    senderName,
+    replyToAddress,
+    host: host.trim(),
+    tls,
+    user,
+    implicitTls,
+    caCertificate,
+    privateNetwork,
     Auth: authOf(values),
   }
   if (id === undefined) await call(admin.addEmailProviderSMTP, wanted)
@@ -79,21 +89,28 @@ const smtpFields = (controls: Controls<Values>, isNew: boolean) => {
   const { text, area, check, select, values } = controls
   return [
     text("host", t("providers.host"), {
-      ...{ hint: t("providers.host_hint"), placeholder: "mail.example.org:587", required: true },
+      hint: t("providers.host_hint"),
+      placeholder: "mail.example.org:587",
+      required: true,
     }),
     check("tls", t("providers.tls"), t("providers.tls_hint")),
     check("implicitTls", t("providers.implicit_tls"), t("providers.implicit_tls_hint")),
     area("caCertificate", t("providers.ca_certificate"), {
-      ...{ hint: t("providers.ca_certificate_hint"), optional: true, maxLength: 65_536 },
+      hint: t("providers.ca_certificate_hint"),
+      optional: true,
+      maxLength: 65_536,
     }),
     check("privateNetwork", t("providers.private_network"), t("providers.private_network_hint")),
     text("senderAddress", t("providers.sender"), {
-      ...{ type: "email", placeholder: "accounts@example.org", required: true },
+      type: "email",
+      placeholder: "accounts@example.org",
+      required: true,
     }),
     text("senderName", t("providers.sender_name"), { required: true }),
     text("replyToAddress", t("providers.reply_to"), { optional: true, type: "email" }),
     select("auth", t("providers.auth"), {
-      ...{ of: authNames, words: (auth) => t(`providers.auth.${auth}`) },
+      of: authNames,
+      words: (auth) => t(`providers.auth.${auth}`),
     }),
     values.auth !== "none" && loginFields(controls, isNew),
   ]
@@ -106,17 +123,17 @@ function loginFields({ text, secret, values }: Controls<Values>, isNew: boolean)
     text("user", t("providers.user"), { required: true }),
     isToken &&
       text("tokenEndpoint", t("providers.token_endpoint"), {
-        ...{ type: "url", maxLength: 2048, required: true },
+        type: "url",
+        maxLength: 2048,
+        required: true,
       }),
     isToken &&
       text("scopes", t("providers.scopes"), { hint: t("providers.scopes_hint"), maxLength: 1000 }),
     isToken && text("clientId", t("providers.client_id"), { required: true }),
     secret("password", t(isToken ? "providers.client_secret" : "providers.smtp_password"), {
-      ...{
-        maxLength: 1000,
-        required: isNew,
-        hint: isNew ? undefined : t("providers.password_stays"),
-      },
+      maxLength: 1000,
+      required: isNew,
+      hint: isNew ? undefined : t("providers.password_stays"),
     }),
   ]
 }

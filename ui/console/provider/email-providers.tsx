@@ -32,7 +32,9 @@ export function EmailProviders({ onMade }: OnMade) {
       }}
       turn={(provider, how) => (
         <ActivationButton
-          {...{ ...how, on: admin.activateEmailProvider, off: admin.deactivateEmailProvider }}
+          {...how}
+          on={admin.activateEmailProvider}
+          off={admin.deactivateEmailProvider}
           of={{ id: provider.id }}
           isOn={isOn(provider)}
           consequence={t("providers.off")}
@@ -75,7 +77,9 @@ function More({ provider }: { readonly provider: EmailProvider }) {
       <TestMail id={id} name={nameOf(provider)} smtp={config.value} />
       {auth.case !== "none" && (
         <DialogButton
-          {...{ small: true, family: `provider-secret-${id}`, name: nameOf(provider) }}
+          small
+          family={`provider-secret-${id}`}
+          name={nameOf(provider)}
           needs={admin.updateEmailProviderSMTPPassword}
           label={t("providers.password")}
           form={passwordForm(change)}

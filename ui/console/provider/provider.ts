@@ -41,7 +41,9 @@ export const httpFields = ({ text, check }: HttpControls, isNew: boolean) => [
   text("endpoint", t("providers.endpoint"), {
     hint: t("providers.endpoint_hint"),
     placeholder: "https://hooks.example.org/messages",
-    ...{ type: "url", maxLength: 2048, required: true },
+    type: "url",
+    maxLength: 2048,
+    required: true,
   }),
   !isNew && check("renew", t("providers.renew"), t("providers.renew_hint")),
 ]

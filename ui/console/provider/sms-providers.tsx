@@ -43,7 +43,9 @@ export function SmsProviders({ onMade }: OnMade) {
       }}
       turn={(provider, how) => (
         <ActivationButton
-          {...{ ...how, on: admin.activateSMSProvider, off: admin.deactivateSMSProvider }}
+          {...how}
+          on={admin.activateSMSProvider}
+          off={admin.deactivateSMSProvider}
           of={{ id: provider.id }}
           isOn={isOn(provider)}
           consequence={t("providers.off")}
@@ -55,7 +57,9 @@ export function SmsProviders({ onMade }: OnMade) {
         return (
           config.case === "twilio" && (
             <DialogButton
-              {...{ small: true, family: `provider-secret-${id}`, name: nameOf(provider) }}
+              small
+              family={`provider-secret-${id}`}
+              name={nameOf(provider)}
               needs={admin.updateSMSProviderTwilioToken}
               label={t("providers.password")}
               form={passwordForm(change)}
@@ -115,7 +119,8 @@ function smsForm(provider: SMSProvider | undefined, onMade: OnMade["onMade"]) {
     fields: (controls) => [
       !provider &&
         controls.chips("kind", t("field.kind"), {
-          ...{ of: kinds, words: (kind) => t(`providers.${kind}`) },
+          of: kinds,
+          words: (kind) => t(`providers.${kind}`),
         }),
       controls.text("description", t("providers.description"), { optional: true }),
       controls.values.kind === "http"
@@ -129,10 +134,13 @@ const twilioFields = ({ text, secret }: Controls<Values>, isNew: boolean) => [
   text("sid", t("providers.sid"), { placeholder: "AC…", required: true }),
   isNew && secret("token", t("providers.token"), { maxLength: 1000, required: true }),
   text("senderNumber", t("providers.sender_number"), {
-    ...{ hint: t("providers.sender_number_hint"), type: "tel" },
+    hint: t("providers.sender_number_hint"),
+    type: "tel",
   }),
   text("verifyServiceSid", t("providers.verify_sid"), {
-    ...{ optional: true, hint: t("providers.verify_sid_hint"), placeholder: "VA…" },
+    optional: true,
+    hint: t("providers.verify_sid_hint"),
+    placeholder: "VA…",
   }),
 ]
 

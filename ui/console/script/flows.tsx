@@ -54,7 +54,9 @@ export function Flows({ organizationId }: FlowsProps) {
           label={t("action.edit")}
           name={wordsOf(moment)}
           form={flowForm({
-            ...{ moment, options, organizationId },
+            moment,
+            options,
+            organizationId,
             bound: boundAt(moment).map(({ id }) => id),
           })}
         />
@@ -88,7 +90,8 @@ const flowForm = ({ moment, bound, options, organizationId }: FlowBinding) =>
         t("script.ordered"),
         <OrderedSelect
           label={t("script.ordered")}
-          {...{ options, values: actionIds }}
+          options={options}
+          values={actionIds}
           onChange={(chosen) => change({ actionIds: chosen })}
         />,
         namesBy(options),

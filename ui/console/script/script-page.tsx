@@ -32,7 +32,7 @@ export function ScriptPage() {
   const { action } = useRead(getAction, { id })
   const organizationId = action?.details?.resourceOwner ?? ""
   useBelongsTo(organizationId)
-  return action ? <Inside {...{ action, organizationId }} /> : null
+  return action ? <Inside action={action} organizationId={organizationId} /> : null
 }
 
 type InsideProps = { readonly action: Action; readonly organizationId: string }
@@ -53,7 +53,9 @@ function Inside({ action, organizationId }: InsideProps) {
     id: `script-${id}`,
     // None is said as no time at all.
     initial: {
-      ...{ name, script, allowedToFail },
+      name,
+      script,
+      allowedToFail,
       timeout: amountOf(timeout && durationMs(timeout) > 0 ? timeout : undefined, "seconds"),
     },
     authored: true,
@@ -75,12 +77,19 @@ function Inside({ action, organizationId }: InsideProps) {
         <>
           {chosen && (
             <Trial
-              {...{ organizationId, moments, moment: chosen, choose, onLine: setWrong }}
+              organizationId={organizationId}
+              moments={moments}
+              moment={chosen}
+              choose={choose}
+              onLine={setWrong}
               tried={form.values}
             />
           )}
           <ActivationButton
-            {...{ on: reactivateAction, off: deactivateAction, of: { id }, what: name }}
+            on={reactivateAction}
+            off={deactivateAction}
+            of={{ id }}
+            what={name}
             isOn={isActive(action)}
             consequence={t("script.off")}
           />
@@ -88,11 +97,14 @@ function Inside({ action, organizationId }: InsideProps) {
       }
     >
       <Editor form={form} wrong={wrong} onTyped={() => setWrong(0)} />
-      {chosen && <Members {...{ moments, moment: chosen, choose }} />}
-      <Runs {...{ organizationId, actionId: id }} />
+      {chosen && <Members moments={moments} moment={chosen} choose={choose} />}
+      <Runs organizationId={organizationId} actionId={id} />
       <History of={{ case: "actionId", value: id }} />
       <DeleteSection
-        {...{ family: "scripts", name, by: deleteAction, of: { id } }}
+        family="scripts"
+        name={name}
+        by={deleteAction}
+        of={{ id }}
         to={{ to: "/scripts" }}
       />
     </Page>
@@ -110,7 +122,11 @@ function Editor({ form, wrong, onTyped }: EditorProps) {
   const { text, check, duration, contested, values } = controlsOf(form)
   const code = (
     <CodeArea
-      {...{ label: t("script.code"), name: "script", value: values.script, wrong, readOnly: !may }}
+      label={t("script.code")}
+      name="script"
+      value={values.script}
+      wrong={wrong}
+      readOnly={!may}
       error={form.errorOf("script")}
       onChange={(script) => {
         form.change({ script })
@@ -123,10 +139,13 @@ function Editor({ form, wrong, onTyped }: EditorProps) {
     <Fields form={form} disabled={!form.dirty}>
       {contested("script", t("script.code"), code)}
       {text("name", t("field.name"), {
-        ...{ ...verbatim, required: true, hint: t("script.name_hint") },
+        ...verbatim,
+        required: true,
+        hint: t("script.name_hint"),
       })}
       {duration("timeout", t("script.timeout"), {
-        ...{ fallback: usualSeconds, hint: t("script.timeout_hint") },
+        fallback: usualSeconds,
+        hint: t("script.timeout_hint"),
       })}
       {check("allowedToFail", t("script.may_fail"), t("script.may_fail_hint"))}
     </Fields>

@@ -26,7 +26,9 @@ export function ScriptsPage() {
     done: ({ id }) => navigate({ to: "/scripts/$scriptId", params: { scriptId: id } }),
     fields: ({ text }) =>
       text("name", t("field.name"), {
-        ...{ ...verbatim, required: true, hint: t("script.name_hint") },
+        ...verbatim,
+        required: true,
+        hint: t("script.name_hint"),
         pattern: "[\\p{ID_Start}$_][\\p{ID_Continue}$_]*",
       }),
   })
@@ -38,7 +40,8 @@ export function ScriptsPage() {
         within={organizationId}
         method={listActions}
         ask={({ text, ...asked }) => ({
-          ...{ query: pageOf({ text, ...asked }), sortingColumn: ActionFieldName.NAME },
+          query: pageOf({ text, ...asked }),
+          sortingColumn: ActionFieldName.NAME,
           queries: text ? [{ query: namedLike(text) }] : [],
         })}
         find={({ result, details }) => found(result, details)}

@@ -39,7 +39,11 @@ export function Trial({ organizationId, tried, onLine, ...at }: TrialProps) {
           const timeout = durationOf(tried.timeout)
           const script = { name: tried.name, script: tried.script, ...(timeout && { timeout }) }
           const found = await call(tryScript, {
-            ...{ ...script, organizationId, flowType, triggerType, userId },
+            ...script,
+            organizationId,
+            flowType,
+            triggerType,
+            userId,
           })
           setAnswer(found)
           onLine(found.errorLine)
@@ -53,7 +57,8 @@ export function Trial({ organizationId, tried, onLine, ...at }: TrialProps) {
             <p className="quiet">{t("script.try_lead")}</p>
             <MomentField {...at} />
             <UserPicker
-              {...{ organizationId, value: userId }}
+              organizationId={organizationId}
+              value={userId}
               onChange={(chosen) => change({ userId: chosen })}
             />
             {answer && <Answer answer={answer} />}

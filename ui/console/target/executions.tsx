@@ -45,7 +45,8 @@ export function Executions() {
       unsearched
       method={listExecutions}
       ask={(asked) => ({
-        ...{ pagination: pageOf(asked), sortingColumn: ExecutionFieldName.ID },
+        pagination: pageOf(asked),
+        sortingColumn: ExecutionFieldName.ID,
         filters: chosen === "all" ? [] : [{ filter: typed(types[chosen]) }],
       })}
       find={({ executions, pagination }) => found(executions, pagination)}
@@ -114,7 +115,9 @@ const executionForm = (options: Options, row: Execution | undefined) =>
       !row && <Names key="names" moment={moment} />,
       !row &&
         text("name", t(`executions.name.${moment}`), {
-          ...{ list: listId, ...verbatim, required: moment === "function" },
+          list: listId,
+          ...verbatim,
+          required: moment === "function",
           ...(moment !== "function" && { hint: t("executions.name_hint") }),
         }),
       options.length === 0 && (
@@ -128,7 +131,8 @@ const executionForm = (options: Options, row: Execution | undefined) =>
         <OrderedSelect
           label={t("executions.targets")}
           hint={t("executions.targets_hint")}
-          {...{ options, values: targets }}
+          options={options}
+          values={targets}
           onChange={(chosen) => change({ targets: chosen })}
         />,
         namesBy(options),

@@ -32,7 +32,9 @@ export function PublicKeys({ targetId }: PublicKeysProps) {
       form={() => keyForm(targetId)}
       turn={({ keyId, active }, how) => (
         <ActivationButton
-          {...{ ...how, on: activatePublicKey, off: deactivatePublicKey }}
+          {...how}
+          on={activatePublicKey}
+          off={deactivatePublicKey}
           of={{ targetId, keyId }}
           isOn={active}
           consequence={t("public_keys.off")}
@@ -49,13 +51,18 @@ const keyForm = (targetId: string) =>
     refusals: { publicKey: ["target.key"], until: ["target.key_expired"] },
     save: ({ publicKey, until }) =>
       call(addPublicKey, {
-        ...{ targetId, publicKey: new TextEncoder().encode(publicKey.trim()) },
+        targetId,
+        publicKey: new TextEncoder().encode(publicKey.trim()),
         ...(until && { expirationDate: timestampFromMs(Date.parse(until)) }),
       }),
     fields: ({ area, text }) => [
       area("publicKey", t("public_keys.pem"), {
-        ...{ rows: 6, maxLength: 8192, spellCheck: false, required: true },
-        ...{ hint: t("public_keys.pem_hint"), placeholder: "-----BEGIN PUBLIC KEY-----" },
+        rows: 6,
+        maxLength: 8192,
+        spellCheck: false,
+        required: true,
+        hint: t("public_keys.pem_hint"),
+        placeholder: "-----BEGIN PUBLIC KEY-----",
       }),
       text("until", t("field.expires"), { type: "date", optional: true }),
     ],

@@ -54,7 +54,10 @@ export function TargetPage() {
       <Calls targetId={targetId} />
       <History of={{ case: "stream", value: { instance: true, kind: "target", id: targetId } }} />
       <DeleteSection
-        {...{ family: "targets", name, by: deleteTarget, of: { id: targetId } }}
+        family="targets"
+        name={name}
+        by={deleteTarget}
+        of={{ id: targetId }}
         to={{ to: "/targets" }}
       />
     </Page>
@@ -91,7 +94,8 @@ const rotationForm = (id: string, onMade: (signingKey: string) => void) =>
     },
     fields: ({ select }) =>
       select("overlap", t("targets.overlap"), {
-        ...{ of: overlapNames, words: (one) => t(`targets.overlap.${one}`) },
+        of: overlapNames,
+        words: (one) => t(`targets.overlap.${one}`),
         hint: t("targets.overlap_hint"),
       }),
   })

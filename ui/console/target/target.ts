@@ -51,7 +51,8 @@ export const targetForm = (
       const value = { interruptOnError: interrupts }
       const wait = durationOf(timeout)
       const wanted = {
-        ...{ name: values.name.trim(), endpoint: values.endpoint.trim() },
+        name: values.name.trim(),
+        endpoint: values.endpoint.trim(),
         ...(wait && { timeout: wait }),
         payloadType: payloads[payload],
         targetType:
@@ -65,8 +66,12 @@ export const targetForm = (
     fields: ({ text, choice, check, duration, select, values }) => [
       text("name", t("field.name"), { required: true }),
       text("endpoint", t("targets.endpoint"), {
-        ...{ type: "url", maxLength: 2048, ...verbatim, required: true },
-        ...{ hint: t("targets.endpoint_hint"), placeholder: "https://" },
+        type: "url",
+        maxLength: 2048,
+        ...verbatim,
+        required: true,
+        hint: t("targets.endpoint_hint"),
+        placeholder: "https://",
       }),
       choice("kind", t("field.kind"), {
         of: kinds,
@@ -77,7 +82,8 @@ export const targetForm = (
         check("interrupts", t("targets.interrupts"), t("targets.interrupts_hint")),
       duration("timeout", t("targets.timeout"), { hint: t("targets.timeout_hint") }),
       select("payload", t("targets.payload"), {
-        ...{ of: payloadNames, words: (name) => t(`targets.payload.${name}`) },
+        of: payloadNames,
+        words: (name) => t(`targets.payload.${name}`),
         hint: t("targets.payload_hint"),
       }),
     ],

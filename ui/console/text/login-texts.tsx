@@ -103,7 +103,7 @@ function ScreenForm({ screen, place, language, own, inherited, keys, id, close }
       <div className="beside">
         <div className="checks">
           {keys.map((key) => (
-            <Contested key={key} {...{ form, name: key, label: labelOf(key) }}>
+            <Contested key={key} form={form} name={key} label={labelOf(key)}>
               <TextArea
                 label={labelOf(key)}
                 rows={(values[key] || inherited[key] || "").length > 60 ? 3 : 1}

@@ -2,8 +2,16 @@ import { namesIn } from "../form/index.ts"
 
 /** What can be said of whoever a message goes to. */
 const person = [
-  ...["DisplayName", "FirstName", "LastName", "NickName", "UserName", "PreferredLoginName"],
-  ...["LastEmail", "VerifiedEmail", "LastPhone", "VerifiedPhone"],
+  "DisplayName",
+  "FirstName",
+  "LastName",
+  "NickName",
+  "UserName",
+  "PreferredLoginName",
+  "LastEmail",
+  "VerifiedEmail",
+  "LastPhone",
+  "VerifiedPhone",
 ]
 
 const otp = [...person, "OTP", "Expiry", "Domain"]
@@ -65,14 +73,21 @@ export const filled = (text: string, samples: Readonly<Record<string, string>>):
 
 /** What stands where, in a picture of the message. */
 export const samples: Readonly<Record<string, string>> = {
-  ...{ DisplayName: "Ada Lovelace", FirstName: "Ada", LastName: "Lovelace", NickName: "Ada" },
-  ...{ UserName: "ada", PreferredLoginName: "ada@example.com", LastEmail: "ada@example.com" },
-  ...{ VerifiedEmail: "ada@example.com", LastPhone: "+41791234567" },
-  ...{ VerifiedPhone: "+41791234567", Code: "K7QM2P", OTP: "482913", Expiry: "5 min" },
-  ...{
-    Place: "Firefox on Linux, 198.51.100.7",
-    Domain: "example.com",
-    TempUsername: "ada@other.example",
-    ApplicationName: "Acme",
-  },
+  DisplayName: "Ada Lovelace",
+  FirstName: "Ada",
+  LastName: "Lovelace",
+  NickName: "Ada",
+  UserName: "ada",
+  PreferredLoginName: "ada@example.com",
+  LastEmail: "ada@example.com",
+  VerifiedEmail: "ada@example.com",
+  LastPhone: "+41791234567",
+  VerifiedPhone: "+41791234567",
+  Code: "K7QM2P",
+  OTP: "482913",
+  Expiry: "5 min",
+  Place: "Firefox on Linux, 198.51.100.7",
+  Domain: "example.com",
+  TempUsername: "ada@other.example",
+  ApplicationName: "Acme",
 }

@@ -115,7 +115,7 @@ function MessageForm({ kind, place, language, standing, id, close }: FormProps) 
       <div className="beside">
         <div className="checks">
           {fieldsOf(kind).map((field) => (
-            <Contested key={field} {...{ form, name: field, label: t(`texts.${field}`) }}>
+            <Contested key={field} form={form} name={field} label={t(`texts.${field}`)}>
               {field === "text" || field === "greeting" || field === "footerText" ? (
                 <TextArea rows={field === "text" ? 5 : 2} {...wired(field)} maxLength={10_000} />
               ) : (

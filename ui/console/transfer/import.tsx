@@ -37,7 +37,9 @@ export function ImportSection() {
   })
   const choose = (isTrial: boolean, label: string) => (
     <FileButton
-      {...{ label, accept, busy: action.busy }}
+      label={label}
+      accept={accept}
+      busy={action.busy}
       onFile={(file) => action.run(file, isTrial)}
     />
   )
@@ -96,7 +98,9 @@ async function imported(text: string, isTrial: boolean, { tell, heard }: Hearing
   const { pieces, unread } = piecesIn(text)
   const parts = partsOf(pieces)
   const notTaken: Rejection[] = unread.map((line) => ({
-    ...{ type: "line", id: String(line), message: t("transfer.unread") },
+    type: "line",
+    id: String(line),
+    message: t("transfer.unread"),
   }))
   if (isTrial && parts.length > 1) throw new Error(t("transfer.too_large_to_try"))
   // What is not of the form ends it before anything was sent.

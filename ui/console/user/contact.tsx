@@ -76,7 +76,9 @@ const contactForm = (userId: string, human: HumanUser) =>
       text("email", t("field.email"), { type: "email", required: true }),
       check("emailVerified", t("contact.email_verified"), t("contact.verified_hint")),
       text("phone", t("field.phone"), {
-        ...{ optional: true, hint: t("contact.phone_hint"), type: "tel" },
+        optional: true,
+        hint: t("contact.phone_hint"),
+        type: "tel",
       }),
       values.phone.trim() !== "" && check("phoneVerified", t("contact.phone_verified")),
     ],

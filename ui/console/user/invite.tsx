@@ -27,7 +27,9 @@ const sendLink = { case: "sendLink", value: {} } as const
 /** The way in for a person who has no password yet: a link by which they choose it themself. */
 export const Invite = ({ user }: UserPart) => (
   <GivenLink
-    {...{ user, kind: "invite", make: inviteTo }}
+    user={user}
+    kind="invite"
+    make={inviteTo}
     send={(userId) => call(kinds.invite, { userId, verification: sendCode })}
   />
 )
@@ -35,7 +37,9 @@ export const Invite = ({ user }: UserPart) => (
 /** The same for who has forgotten theirs. */
 export const PasswordLink = ({ user }: UserPart) => (
   <GivenLink
-    {...{ user, kind: "password_link", make: resetOf }}
+    user={user}
+    kind="password_link"
+    make={resetOf}
     send={(userId) => call(kinds.password_link, { userId, medium: sendLink })}
   />
 )
@@ -43,7 +47,9 @@ export const PasswordLink = ({ user }: UserPart) => (
 /** The same for a passkey, which one makes on a device of their own. */
 export const PasskeyLink = ({ user }: UserPart) => (
   <GivenLink
-    {...{ user, kind: "passkey_link", make: passkeyLinkOf }}
+    user={user}
+    kind="passkey_link"
+    make={passkeyLinkOf}
     send={(userId) => call(kinds.passkey_link, { userId, medium: sendLink })}
   />
 )

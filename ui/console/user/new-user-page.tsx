@@ -99,17 +99,23 @@ const personFields = ({ text, secret, check }: Controls<Values>) => [
   text("email", t("field.email"), { type: "email", required: true }),
   check("emailVerified", t("contact.email_verified"), t("users.verified_hint")),
   text("loginName", t("field.login_name"), {
-    ...{ optional: true, hint: t("new_user.login_name_hint"), ...verbatim },
+    optional: true,
+    hint: t("new_user.login_name_hint"),
+    ...verbatim,
   }),
   secret("password", t("field.password"), {
-    ...{ optional: true, hint: t("new_user.first_password_hint"), minLength: 8 },
+    optional: true,
+    hint: t("new_user.first_password_hint"),
+    minLength: 8,
   }),
 ]
 
 const serviceFields = ({ text }: Controls<Values>) => [
   text("firstName", t("field.name"), { hint: t("new_user.service_name_hint"), required: true }),
   text("loginName", t("field.login_name"), {
-    ...{ optional: true, hint: t("new_user.service_login_name_hint"), ...verbatim },
+    optional: true,
+    hint: t("new_user.service_login_name_hint"),
+    ...verbatim,
   }),
   text("description", t("field.description"), { optional: true, maxLength: 500 }),
 ]

@@ -14,7 +14,8 @@ export function Password({ user }: UserPart) {
     <div className="row">
       {isActive && (passwordChanged ? <PasswordLink user={user} /> : <Invite user={user} />)}
       <DialogButton
-        {...{ family: "password", label: t("password.set") }}
+        family="password"
+        label={t("password.set")}
         needs={UserService.method.setPassword}
         form={passwordForm(user.userId)}
       />

@@ -37,7 +37,7 @@ export function ServiceCredentials({ user }: UserPart) {
         }}
         remove={(keyId) => call(removeKey, { userId, keyId })}
       />
-      <ServiceSecret {...{ userId, username, machine: type.value }} />
+      <ServiceSecret userId={userId} username={username} machine={type.value} />
       <Credentials
         family="tokens"
         method={listPersonalAccessTokens}

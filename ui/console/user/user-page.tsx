@@ -50,7 +50,10 @@ export function UserPage() {
       </Part>
       {!isOneself && (
         <DeleteSection
-          {...{ family: "users", name: nameOf(user), by: deleteUser, of: { userId } }}
+          family="users"
+          name={nameOf(user)}
+          by={deleteUser}
+          of={{ userId }}
           to={{ to: "/users" }}
         />
       )}
@@ -81,7 +84,10 @@ function Turns({ user }: UserPart) {
     <>
       {state !== "inactive" && (
         <ActivationButton
-          {...{ on: unlockUser, off: lockUser, of: { userId }, what: name }}
+          on={unlockUser}
+          off={lockUser}
+          of={{ userId }}
+          what={name}
           isOn={state === "active"}
           words={locking}
           consequence={t("users.lock_text")}
@@ -89,7 +95,10 @@ function Turns({ user }: UserPart) {
       )}
       {state !== "locked" && (
         <ActivationButton
-          {...{ on: reactivateUser, off: deactivateUser, of: { userId }, what: name }}
+          on={reactivateUser}
+          off={deactivateUser}
+          of={{ userId }}
+          what={name}
           isOn={state === "active"}
           consequence={t("users.deactivate_text")}
         />

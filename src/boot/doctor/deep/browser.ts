@@ -15,7 +15,10 @@ export function browserOf(send: Send, { token, origin }: { token: string; origin
     if (hops > hopsMax) throw new Error(`too many redirects, the last to ${url}`)
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ")
     const headers = {
-      ...{ accept: "text/html", "accept-language": "en", origin, cookie },
+      accept: "text/html",
+      "accept-language": "en",
+      origin,
+      cookie,
       [selfCheckHeader]: token,
     }
     const signal = AbortSignal.timeout(timeoutMs)

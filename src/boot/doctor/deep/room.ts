@@ -34,7 +34,9 @@ type RoomOptions = {
 export function checkRoom({ config, folder, roomAt, newest }: RoomOptions): readonly Finding[] {
   const size = sizeOf(folder.database) + sizeOf(`${folder.database}-wal`)
   const copying = roomFinding("the copy that the next backup is made of", {
-    ...{ needed: size, room: roomAt(folder.path), path: folder.path },
+    needed: size,
+    room: roomAt(folder.path),
+    path: folder.path,
   })
   const target = config.backupFolder
   if (target === undefined || isInBucket(target) || !existsSync(target)) return [copying]

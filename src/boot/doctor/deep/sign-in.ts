@@ -82,9 +82,14 @@ async function signIn(
   at("the authorization endpoint")
   const challenge = createHash("sha256").update(`${verifier}`).digest("base64url")
   const query = new URLSearchParams({
-    ...{ client_id: user.clientId, redirect_uri: user.redirectUri, response_type: "code" },
-    ...{ scope: "openid profile", state: `${state}`, nonce: `${nonce}` },
-    ...{ code_challenge: challenge, code_challenge_method: "S256" },
+    client_id: user.clientId,
+    redirect_uri: user.redirectUri,
+    response_type: "code",
+    scope: "openid profile",
+    state: `${state}`,
+    nonce: `${nonce}`,
+    code_challenge: challenge,
+    code_challenge_method: "S256",
   })
   const first = await browser.get(`${found.authorization_endpoint}?${query}`)
   const last = await throughPages(browser, first, { user, now, at })
@@ -96,7 +101,10 @@ async function signIn(
   const basic = Buffer.from(`${user.clientId}:${user.clientSecret}`).toString("base64")
   const authorization = `Basic ${basic}`
   const { access_token, id_token } = await request(found.token_endpoint, tokens, {
-    ...{ authorization, grant_type: "authorization_code", code, code_verifier: `${verifier}` },
+    authorization,
+    grant_type: "authorization_code",
+    code,
+    code_verifier: `${verifier}`,
     redirect_uri: user.redirectUri,
   })
   await verify(id_token, { found, user, nonce: `${nonce}`, request })
@@ -187,7 +195,8 @@ type Leaving = {
 /** OpenID Connect RP-Initiated Logout §2. */
 async function signOut(browser: Browser, { found, user, idToken }: Leaving): Promise<void> {
   const query = new URLSearchParams({
-    ...{ id_token_hint: idToken, post_logout_redirect_uri: user.redirectUri },
+    id_token_hint: idToken,
+    post_logout_redirect_uri: user.redirectUri,
   })
   const page = await browser.get(`${found.end_session_endpoint}?${query}`)
   if (page.url.startsWith(user.redirectUri)) return

@@ -70,7 +70,9 @@ function read(given: User) {
     links: (given.identities ?? [])
       .filter(({ provider }) => provider !== "auth0")
       .map(({ provider, user_id: id, connection }) => ({
-        ...{ provider: connection ?? provider, externalId: String(id), name: email ?? String(id) },
+        provider: connection ?? provider,
+        externalId: String(id),
+        name: email ?? String(id),
       })),
     metadata: {
       ...notes(ownNotes(given, lost), ""),

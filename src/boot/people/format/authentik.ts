@@ -38,8 +38,11 @@ export const authentik: Format = {
   help: "what ak dumpdata writes of authentik_core and of the authenticator stages",
   open: async (path): Promise<Source> => {
     const known: Known = {
-      ...{ groups: new Map(), slugs: new Map(), totp: new Map() },
-      ...{ links: new Map(), factors: new Map() },
+      groups: new Map(),
+      slugs: new Map(),
+      totp: new Map(),
+      links: new Map(),
+      factors: new Map(),
     }
     for await (const { value } of jsonEntries(path)) {
       const found = z.safeParse(row, value)
@@ -105,7 +108,8 @@ function read(known: Known, pk: string, given: z.output<typeof user>) {
   if (given.type?.includes("service_account")) return undefined
   const factors = known.factors.get(pk) ?? []
   const lost: Lost[] = factors.map((model) => ({
-    ...{ part: "factors", why: `a factor of the kind ${model} stays behind` },
+    part: "factors",
+    why: `a factor of the kind ${model} stays behind`,
   }))
   return {
     id: given.uuid ?? "",

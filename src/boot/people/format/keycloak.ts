@@ -66,7 +66,9 @@ function read(given: User) {
     totp: takenOf(lost, "otp", totpOf(of("otp"))),
     state: given.enabled === false ? ("inactive" as const) : ("active" as const),
     links: (given.federatedIdentities ?? []).map(({ identityProvider, userId, userName }) => ({
-      ...{ provider: identityProvider, externalId: userId, name: userName ?? userId },
+      provider: identityProvider,
+      externalId: userId,
+      name: userName ?? userId,
     })),
     // "/staff/editors": a path, whose first mark says nothing.
     groups: (given.groups ?? []).map((path) => path.replace(/^\//, "")),

@@ -15,7 +15,10 @@ export async function* csvEntries(
   const parser = parse({
     ...(await separationOf(path)),
     columns: (names: readonly string[]) => columnsOf(path, names, column),
-    ...{ info: true, skip_empty_lines: true, relax_column_count: true, max_record_size: entryMax },
+    info: true,
+    skip_empty_lines: true,
+    relax_column_count: true,
+    max_record_size: entryMax,
   })
   const input = Readable.from(textOf(path))
   input.on("error", (cause) => parser.destroy(cause))

@@ -41,7 +41,11 @@ function requestOf(value: unknown): OutboundRequest {
   const named = new Headers(given.map(([name, text]) => [name, String(text)]))
   if (isJson && !named.has("content-type")) named.set("content-type", "application/json")
   return {
-    ...{ url, method: known, headers: Object.fromEntries(named), sizeMax, timeoutMs },
+    url,
+    method: known,
+    headers: Object.fromEntries(named),
+    sizeMax,
+    timeoutMs,
     ...(typeof body === "string" && known !== "GET" && { body }),
   }
 }

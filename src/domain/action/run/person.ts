@@ -21,8 +21,13 @@ export function shownUser(cx: Cx, id: string): object | undefined {
   if (hasLeft(state) || !receipt) return undefined
   const { userName, status } = state
   return {
-    ...{ id, ...datesOf(receipt), sequence: receipt.version, resourceOwner: receipt.owner },
-    ...{ state: stateNumbers[status], username: userName, preferredLoginName: userName },
+    id,
+    ...datesOf(receipt),
+    sequence: receipt.version,
+    resourceOwner: receipt.owner,
+    state: stateNumbers[status],
+    username: userName,
+    preferredLoginName: userName,
     loginNames: [userName],
     ...(state.kind === "human"
       ? { human: shownHuman(state) }
@@ -53,7 +58,8 @@ type Stand = { readonly created: number; readonly changed: number }
 
 const dateOf = (ms: number) => new Date(ms).toISOString()
 const datesOf = ({ created, changed }: Stand) => ({
-  ...{ creationDate: dateOf(created), changeDate: dateOf(changed) },
+  creationDate: dateOf(created),
+  changeDate: dateOf(changed),
 })
 
 /** Whether somebody may mend the scripts of an organisation. */
@@ -86,7 +92,11 @@ function shownMetadata(
 ) {
   const { owner: resourceOwner, version: sequence } = stand
   const metadata = [...held].map(([key, value]) => ({
-    ...{ key, value: noted(value), resourceOwner, sequence, ...datesOf(stand) },
+    key,
+    value: noted(value),
+    resourceOwner,
+    sequence,
+    ...datesOf(stand),
   }))
   return { count: metadata.length, sequence, timestamp: dateOf(cx.clock.now()), metadata }
 }
@@ -118,13 +128,18 @@ export function shownGrants(cx: Cx, userId: string, orgId?: string) {
     const isShown = orgId === undefined || state.orgId === orgId || owner === orgId
     if (!receipt || !isShown) return []
     return {
-      ...{ id, projectGrantId: state.grantId, userId, roles: state.roleKeys, ...datesOf(receipt) },
+      id,
+      projectGrantId: state.grantId,
+      userId,
+      roles: state.roleKeys,
+      ...datesOf(receipt),
       state: state.status === "active" ? 1 : 2,
       sequence: receipt.version,
       userResourceOwner: cx.store.receipt(cx, user, userId)?.owner ?? "",
       userGrantResourceOwner: state.orgId,
       userGrantResourceOwnerName: cx.store.state(cx, org, state.orgId).name,
-      ...{ projectId: state.projectId, projectName },
+      projectId: state.projectId,
+      projectName,
     }
   })
   return { count: grants.length, sequence: 0, timestamp: dateOf(cx.clock.now()), grants }

@@ -68,7 +68,12 @@ export async function afterExternal(
     input: () => ({
       shape: "external",
       data: {
-        ...{ ...scene, accessToken, idToken, claims: raw, providerInfo: raw, authError: "none" },
+        ...scene,
+        accessToken,
+        idToken,
+        claims: raw,
+        providerInfo: raw,
+        authError: "none",
         externalUser: shownExternal(idpId, told),
       },
     }),
@@ -104,7 +109,9 @@ const isOtherPhone = (said: string | undefined, known: string): boolean =>
 
 /** Who has come from a provider, as scripts are shown them. */
 export const shownExternal = (externalIdpId: string, told: Identity) => ({
-  ...{ externalId: told.externalId, externalIdpId, preferredUsername: told.userName },
+  externalId: told.externalId,
+  externalIdpId,
+  preferredUsername: told.userName,
   human: {
     firstName: told.givenName,
     lastName: told.familyName,
@@ -151,14 +158,17 @@ export const takeOfNew = (effect: Effect, person: NewHuman): NewHuman =>
 
 /** Somebody who is not there yet. */
 export const shownNew = (id: string, person: NewHuman) => ({
-  ...{ id, resourceOwner: person.orgId, username: person.userName ?? person.email.value },
+  id,
+  resourceOwner: person.orgId,
+  username: person.userName ?? person.email.value,
   human: shownHuman({
     profile: {
       nickName: "",
       preferredLanguage: "",
       gender: "unspecified",
       ...defined(person.profile),
-      ...{ givenName: person.profile.givenName, familyName: person.profile.familyName },
+      givenName: person.profile.givenName,
+      familyName: person.profile.familyName,
       displayName: person.profile.displayName || fullName(person.profile),
     },
     email: { address: person.email.value, verified: person.email.verified },
@@ -191,7 +201,9 @@ function changed(person: NewHuman, change: Partial<Identity>): NewHuman {
       ...(email !== undefined && { value: email }),
       // Another address is verified only where the script says that, too.
       ...(isOtherEmail(email, person.email.value) && {
-        ...{ verified: false, verifier: undefined, code: undefined },
+        verified: false,
+        verifier: undefined,
+        code: undefined,
       }),
       // What a script says is verified was verified by the organization.
       ...(emailVerified !== undefined && { verified: emailVerified, verifier: undefined }),

@@ -47,7 +47,10 @@ export async function rehearse(cx: Cx, asked: Rehearsing): Promise<Rehearsed> {
   const { failed, effects = [], logs } = outcome
   return {
     effects: failed ? [] : (done?.() ?? effects),
-    ...{ logs, tookMs, error: failed?.words ?? "", line: failed?.line ?? 0 },
+    logs,
+    tookMs,
+    error: failed?.words ?? "",
+    line: failed?.line ?? 0,
   }
 }
 
@@ -99,16 +102,25 @@ const plays: Readonly<Record<Shape, (cx: Cx, whom: Whom) => Trial>> = {
   external: (cx, whom) => {
     const { userName, profile, email, phone } = personOf(cx, whom.userId)
     const told = {
-      ...{ ...profile, externalId: whom.userId, userName },
-      ...{ email: email.address, emailVerified: email.verified },
-      ...{ phone: phone?.number ?? "", phoneVerified: phone?.verified ?? false },
+      ...profile,
+      externalId: whom.userId,
+      userName,
+      email: email.address,
+      emailVerified: email.verified,
+      phone: phone?.number ?? "",
+      phoneVerified: phone?.verified ?? false,
     }
     return {
       input: () => ({
         shape: "external",
         data: {
-          ...{ ...scene, accessToken: "", idToken: "", claims: {}, providerInfo: {} },
-          ...{ authError: "none", externalUser: shownExternal("", told) },
+          ...scene,
+          accessToken: "",
+          idToken: "",
+          claims: {},
+          providerInfo: {},
+          authError: "none",
+          externalUser: shownExternal("", told),
         },
       }),
       take: (effect) => void (effect[0] === "metadata" ? metadataIn : changeIn)(effect),
@@ -125,7 +137,10 @@ const plays: Readonly<Record<Shape, (cx: Cx, whom: Whom) => Trial>> = {
   before: (cx, { userId, orgId }) => {
     const { userName, profile, email, phone } = personOf(cx, userId)
     let now: NewHuman = {
-      ...{ kind: "human", orgId, userName, profile },
+      kind: "human",
+      orgId,
+      userName,
+      profile,
       email: { value: email.address, verified: email.verified },
       ...(phone && { phone: { value: phone.number, verified: phone.verified } }),
     }

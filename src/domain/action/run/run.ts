@@ -113,7 +113,11 @@ export async function runScript(cx: Cx, orgId: string, { script, how }: Running)
   const outcome = await pool.run({
     whose: `${cx.instance}/${orgId}`,
     job: {
-      ...{ name, script: script.script, input: how.input(), workMs, pagesMax },
+      name,
+      script: script.script,
+      input: how.input(),
+      workMs,
+      pagesMax,
       timeoutMs: timeoutMs || usualTimeoutMs,
     },
     answers: { ...how.answers, fetch: fetchFor(cx) },

@@ -48,7 +48,8 @@ export async function complementSaml(
     isLenient: () => mayMend(cx, userId, orgId),
   })
   await askAbout(cx, "presamlresponse", {
-    ...{ userId, isOpen: false },
+    userId,
+    isOpen: false,
     more: () => ({}),
     take: (said) => {
       const added = said.attributes.map(([name, format, values]) =>

@@ -61,7 +61,8 @@ function personOf(cx: Cx, userId: string) {
   return {
     user: shownUser(cx, userId),
     user_metadata: [...heldMetadata(cx, userId)].map(([key, value]) => ({
-      ...{ key, value: Buffer.from(value).toString("base64") },
+      key,
+      value: Buffer.from(value).toString("base64"),
     })),
     org: { id, name, primary_domain: primaryDomain },
     user_grants: shownGrants(cx, userId).grants,

@@ -68,7 +68,8 @@ async function complement(cx: Cx, moment: Moment, asked: Complementing): Promise
   })
   const name = functions[asked.triggerType]
   await askAbout(cx, name, {
-    ...{ userId, isOpen: isConsole(cx, clientId) },
+    userId,
+    isOpen: isConsole(cx, clientId),
     more: () => ({ userinfo: claims, application: { client_id: clientId }, actor }),
     take: (said) => {
       noted.push(...said.metadata)

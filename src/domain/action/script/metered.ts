@@ -100,7 +100,7 @@ function leb(value: number): Uint8Array {
 
 /** §5.4: opcodes behind which more stands than a known count of numbers. */
 const [loop, brTable, selectTyped, f32Const, f64Const, prefixed] = [
-  ...[0x03, 0x0e, 0x1c, 0x43, 0x44, 0xfc],
+  0x03, 0x0e, 0x1c, 0x43, 0x44, 0xfc,
 ] as const
 
 /** How many numbers stand behind an opcode; 255 for one that is not known here. */
@@ -149,6 +149,18 @@ const [load, store] = [
  * a trap would trap again.
  */
 const oneIteration = Uint8Array.from([
-  ...[...at, ...load, 0x45, 0x04, 0x40, 0x00, 0x0b],
-  ...[...at, ...at, ...load, 0x41, 1, 0x6b, ...store],
+  ...at,
+  ...load,
+  0x45,
+  0x04,
+  0x40,
+  0x00,
+  0x0b,
+  ...at,
+  ...at,
+  ...load,
+  0x41,
+  1,
+  0x6b,
+  ...store,
 ])

@@ -76,7 +76,9 @@ export function newThread<R extends Running>(on: {
 }
 
 export const stopped = (words: string): Outcome => ({
-  ...{ logs: [], workedMs: 0, failed: { by: "bounds", words } },
+  logs: [],
+  workedMs: 0,
+  failed: { by: "bounds", words },
 })
 
 /** What answers a script; undefined for what no script asks that is as it was. */

@@ -76,11 +76,9 @@ function attributesOf(sent: SAMLAttributes): SamlAttributes {
     names: nameOf(attributeNames, sent.names) ?? usualAttributes.names,
     roles: sent.rolesAttribute,
     mappings: sent.mappings.map(({ name, format, source }) => ({
-      ...{
-        name,
-        format: nameOf(attributeFormats, format) ?? "unspecified",
-        source: sourceOf(source),
-      },
+      name,
+      format: nameOf(attributeFormats, format) ?? "unspecified",
+      source: sourceOf(source),
     })),
   }
 }
@@ -99,7 +97,9 @@ export const toAttributes = ({ names, roles, mappings }: SamlAttributes) => ({
   names: attributeNames[names],
   rolesAttribute: roles,
   mappings: mappings.map(({ name, format, source }) => ({
-    ...{ name, format: attributeFormats[format], source: toSource(source) },
+    name,
+    format: attributeFormats[format],
+    source: toSource(source),
   })),
 })
 

@@ -53,7 +53,9 @@ const forms: readonly Form[] = [
         verify: (plain) =>
           isOutput(output, (length) =>
             scryptOf(plain, bytesOf(salt), length, {
-              ...{ N: n, r: blockSize, p: parallelization },
+              N: n,
+              r: blockSize,
+              p: parallelization,
               maxmem: 2 * bytes + 1024 * 1024,
             }),
           ),

@@ -39,7 +39,9 @@ export const selfFactors = share<Cx>()(AuthService, {
   removeMyAuthFactorU2F: ({ tokenId }, cx) => remove(cx, "u2f", tokenId),
   listMyPasswordless: (_, cx) => ({
     result: keysOf(me(cx), "passkey").map(({ id, name, ...key }) => ({
-      ...{ id, name, ...keyDates(key) },
+      id,
+      name,
+      ...keyDates(key),
       state: AuthFactorState.READY,
     })),
   }),

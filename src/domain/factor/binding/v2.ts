@@ -139,7 +139,9 @@ const listDetails = (cx: Cx, total: number) => ({
 })
 
 const toKey = ({ id, name, ...key }: OwnKey) => ({
-  ...{ id, name, ...keyDates(key) },
+  id,
+  name,
+  ...keyDates(key),
   state: AuthFactorState.READY,
 })
 

@@ -21,7 +21,11 @@ export async function beginFirstKey(cx: Cx, coming: Coming) {
   const party = relyingPartyOf(cx)
   const challenge = newChallenge(cx)
   const options = await creationOptions(cx, {
-    ...{ kind, party, partyName: party.id, challenge, user: coming },
+    kind,
+    party,
+    partyName: party.id,
+    challenge,
+    user: coming,
     // Of who is invited, who may have keys already: no authenticator makes one twice.
     known: keysOf(cx.store.state(cx, user, coming.id)).filter(({ rpId }) => rpId === party.id),
   })
@@ -48,7 +52,9 @@ export async function firstKey(
   if (asked?.kind !== "key" || cx.clock.now() >= asked.expires) throw wrongError()
   const { challenge, rpId } = asked
   const key = await readNewKey(readJson(given), {
-    ...{ challenge, party: relyingPartyOf(cx, rpId), isUserVerified: true },
+    challenge,
+    party: relyingPartyOf(cx, rpId),
+    isUserVerified: true,
   })
   if (!key) throw wrongError()
   const tokenId = cx.ids.next()

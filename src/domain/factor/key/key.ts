@@ -48,7 +48,11 @@ export async function beginKey(
   const challenge = newChallenge(cx)
   const { profile, userName: name } = person
   const options = await creationOptions(cx, {
-    ...{ kind, party, partyName: party.id, challenge, attachment },
+    kind,
+    party,
+    partyName: party.id,
+    challenge,
+    attachment,
     user: { id: userId, name, displayName: profile.displayName },
     known: keysOf(person).filter((key) => key.rpId === party.id),
   })

@@ -182,7 +182,10 @@ function registrationOf(given: unknown): RegistrationResponseJSON | undefined {
   const said: unknown = "transports" in response ? response.transports : []
   const transports = Array.isArray(said) ? said.filter(isTransport).slice(0, 8) : []
   return {
-    ...{ id, rawId: id, type: "public-key", clientExtensionResults: {} },
+    id,
+    rawId: id,
+    type: "public-key",
+    clientExtensionResults: {},
     response: { clientDataJSON, attestationObject, transports },
   }
 }
@@ -203,9 +206,14 @@ export function assertionOf(given: unknown): AuthenticationResponseJSON | undefi
   }
   const handle = textIn(response, "userHandle")
   return {
-    ...{ id, rawId: id, type: "public-key", clientExtensionResults: {} },
+    id,
+    rawId: id,
+    type: "public-key",
+    clientExtensionResults: {},
     response: {
-      ...{ clientDataJSON, authenticatorData, signature },
+      clientDataJSON,
+      authenticatorData,
+      signature,
       ...(handle !== undefined && { userHandle: handle }),
     },
   }

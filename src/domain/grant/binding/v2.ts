@@ -41,7 +41,8 @@ async function list(cx: Cx, req: ListApplicationUsesRequest) {
   return {
     pagination: pagination(found),
     applicationUses: found.rows.map(toUse),
-    ...{ droppedScopes: dropped, profileUnread: isProfileUnread },
+    droppedScopes: dropped,
+    profileUnread: isProfileUnread,
   }
 }
 

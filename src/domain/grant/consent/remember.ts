@@ -72,9 +72,12 @@ export function rememberConsent(
   const added: Draft<ConsentEvent> = {
     type: "application.consent.added",
     data: {
-      ...{ userId, appId },
+      userId,
+      appId,
       ...scopeOf(cx, request, userId),
-      ...{ signInVersion: version, identity: registration.identity, lifetimeSeconds },
+      signInVersion: version,
+      identity: registration.identity,
+      lifetimeSeconds,
       ...(voucher && { voucher: { idpId: voucher.idpId, idpOrg: voucher.idpOrg } }),
     },
   }
@@ -127,7 +130,10 @@ function scopeOf(cx: Cx, request: ConsentRequest, userId: string): ConsentScope 
       .map(({ api, scope }) => `${api.clientId} ${scope}`),
   ]
   return {
-    ...{ redirectUri, scopes, audience, projects },
+    redirectUri,
+    scopes,
+    audience,
+    projects,
     ...(apis.length > 0 && { apis }),
     ...(claims && { claims }),
   }

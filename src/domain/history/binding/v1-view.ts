@@ -25,7 +25,9 @@ async function viewsOf({ store }: Cx) {
   const [last] = await store.log.at([position])
   const when = last && { eventTimestamp: at(last.time), lastSuccessfulSpoolerRun: at(last.time) }
   return store.views().map((viewName) => ({
-    ...{ database: databaseName, viewName, processedSequence: BigInt(position) },
+    database: databaseName,
+    viewName,
+    processedSequence: BigInt(position),
     ...when,
   }))
 }

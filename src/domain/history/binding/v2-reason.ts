@@ -38,14 +38,18 @@ async function permissionReason(cx: Cx, { userId, subject, ...req }: GetPermissi
   if (!cx.explain) throw new Error("the dispatcher lends what explains its decisions")
   if (!subject.case || subject.value === "") throw subjectMissingError()
   const answer = cx.explain({
-    ...{ userId, orgId: cx.store.receipt(cx, user, userId)?.owner ?? "" },
+    userId,
+    orgId: cx.store.receipt(cx, user, userId)?.owner ?? "",
     subject: { kind: subject.case, name: subject.value },
-    ...{ resource: req.resource, id: req.id, parent: req.parentId },
+    resource: req.resource,
+    id: req.id,
+    parent: req.parentId,
   })
   const { permission, resource, owners, holdings } = answer
   return {
     ...outcomeOf(answer),
-    ...{ permission, resource },
+    permission,
+    resource,
     organizationId: owners.org ?? "",
     projectId: owners.project ?? "",
     projectGrantId: owners.grant ?? "",
@@ -72,8 +76,12 @@ async function toHolding(cx: Cx, userId: string, { granting, ...held }: Holding)
   const of = level === "grant" ? cx.store.state(cx, projectGrant, id).projectId : id
   return {
     ...groupNamed(cx, groupId),
-    ...{ level, id, reaches, name: nameOf(cx, level === "grant" ? project.stream : level, of) },
-    ...{ roles: [...roles], grantingRoles: [...granting] },
+    level,
+    id,
+    reaches,
+    name: nameOf(cx, level === "grant" ? project.stream : level, of),
+    roles: [...roles],
+    grantingRoles: [...granting],
     ...given(cx, await lastGiven(cx, userId, held)),
   }
 }
@@ -120,8 +128,12 @@ function entryRoles(cx: Cx, userId: string, projectId: string) {
   const ofGroups = heldByGroups(cx, userId, projectId).map((each) => ({ ...each, counts: true }))
   return Promise.all(
     [...own, ...ofGroups].map(async ({ id, orgId, grantId, counts, keys, groupId }) => ({
-      ...{ authorizationId: id, roleKeys: [...keys], counts, projectGrantId: grantId },
-      ...{ organizationId: orgId, organizationName: cx.store.state(cx, org, orgId).name },
+      authorizationId: id,
+      roleKeys: [...keys],
+      counts,
+      projectGrantId: grantId,
+      organizationId: orgId,
+      organizationName: cx.store.state(cx, org, orgId).name,
       ...groupNamed(cx, groupId),
       ...given(cx, await lastAuthorized(cx, id, groupId ? groupAuthorization : authorization)),
     })),

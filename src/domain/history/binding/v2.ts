@@ -53,8 +53,13 @@ const sharedServersError = () =>
   )
 
 const toNode = (node: NodeStanding, now: number) => ({
-  ...{ number: node.part, isSelf: node.isSelf, version: node.version, works: node.leads },
-  ...{ position: BigInt(node.position), behind: BigInt(node.behind), seen: at(now - node.seenMs) },
+  number: node.part,
+  isSelf: node.isSelf,
+  version: node.version,
+  works: node.leads,
+  position: BigInt(node.position),
+  behind: BigInt(node.behind),
+  seen: at(now - node.seenMs),
 })
 
 const [limitMax, limitDefault] = [100, 20]
@@ -120,8 +125,12 @@ function momentOf(message: MomentMessage | undefined): Moment | undefined {
 export function toEditor(cx: Cx, event: RecordedEvent, editors = editorsOf(cx)) {
   const { id, name, loginName } = editors(event)
   return {
-    ...{ userId: id, displayName: name, loginName, requestId: event.correlation },
-    ...{ clientId: event.editor.client, clientName: clientNameOf(cx, event.editor) },
+    userId: id,
+    displayName: name,
+    loginName,
+    requestId: event.correlation,
+    clientId: event.editor.client,
+    clientName: clientNameOf(cx, event.editor),
   }
 }
 

@@ -63,8 +63,13 @@ async function findChange(cx: Cx, { kind, id, history }: Place, version: number)
   const { event, before, after } = folding
   const same = unkept.filter((each) => isSamePart(each, event))
   const change: Change<AnyEvent, unknown> = {
-    ...{ cx, id, owner: event.owner, event },
-    ...{ before: before.whole ?? kind.initial, after: after.whole, now: latest.after.whole },
+    cx,
+    id,
+    owner: event.owner,
+    event,
+    before: before.whole ?? kind.initial,
+    after: after.whole,
+    now: latest.after.whole,
     earlier: same.findLast((each) => each.version < version),
   }
   const isSetSince = same.some((each) => each.version > version)

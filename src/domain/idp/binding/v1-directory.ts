@@ -13,7 +13,11 @@ const standardTimeoutMs = 5000
 export function directoryOf(req: Fields<AddLDAPProviderRequest>): Directory {
   const { startTls, baseDn, bindDn, userBase } = req
   return {
-    ...{ kind: "ldap", startTls, baseDn, bindDn, userBase },
+    kind: "ldap",
+    startTls,
+    baseDn,
+    bindDn,
+    userBase,
     servers: [...req.servers],
     rootCa: new TextDecoder().decode(req.rootCa),
     userObjectClasses: [...req.userObjectClasses],

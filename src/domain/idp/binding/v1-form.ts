@@ -104,7 +104,10 @@ export function optionsOf(given: OptionsMessage | undefined): Options {
   const { allowedDomains = [], encryptAssertions } = given ?? {}
   const { acceptMissingNonce, acceptOtherAudiences, trustDirectoryAddresses } = given ?? {}
   return {
-    ...{ isLinkingAllowed, isCreationAllowed, isAutoCreation, isAutoUpdate },
+    isLinkingAllowed,
+    isCreationAllowed,
+    isAutoCreation,
+    isAutoUpdate,
     autoLinking: meaning(autoLinkings, autoLinking),
     // What is off is left out, as it was before there was either.
     ...(acceptAsFresh && { acceptAsFresh }),

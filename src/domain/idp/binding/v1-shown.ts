@@ -50,7 +50,9 @@ export const requestedOf = ({ name, options, settings }: Idp): object => ({
   name,
   providerOptions: shownOptions(options),
   ...configOf(settings, "").value,
-  ...{ clientSecret: "", bindPassword: "", privateKey: new Uint8Array() },
+  clientSecret: "",
+  bindPassword: "",
+  privateKey: new Uint8Array(),
 })
 
 function configOf(settings: Settings, metadata: string) {

@@ -33,7 +33,8 @@ export async function startIntent(
     private: {
       sealed: cx.secrets.seal("seal", JSON.stringify(kept), about(id)),
       stateHash: cx.secrets.hash(token, about(id)),
-      ...{ successUrl, failureUrl },
+      successUrl,
+      failureUrl,
     },
   }
   await cx.store.transact(cx, (tx) => tx.append(intent, id, [started], found.place ?? cx.instance))

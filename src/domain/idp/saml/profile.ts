@@ -15,21 +15,32 @@ const claims = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/"
  */
 const names = {
   preferred_username: [
-    ...["UserName", "username", "preferred_username", "uid", `${oid}0.9.2342.19200300.100.1.1`],
-    ...["eduPersonPrincipalName", `${oid}1.3.6.1.4.1.5923.1.1.1.6`, `${claims}upn`],
+    "UserName",
+    "username",
+    "preferred_username",
+    "uid",
+    `${oid}0.9.2342.19200300.100.1.1`,
+    "eduPersonPrincipalName",
+    `${oid}1.3.6.1.4.1.5923.1.1.1.6`,
+    `${claims}upn`,
     `${claims}name`,
   ],
   given_name: ["FirstName", "givenName", "given_name", `${oid}2.5.4.42`, `${claims}givenname`],
-  family_name: [
-    ...["SurName", "LastName", "sn", "family_name", `${oid}2.5.4.4`, `${claims}surname`],
-  ],
+  family_name: ["SurName", "LastName", "sn", "family_name", `${oid}2.5.4.4`, `${claims}surname`],
   name: [
-    ...["FullName", "displayName", `${oid}2.16.840.1.113730.3.1.241`, "cn", `${oid}2.5.4.3`],
+    "FullName",
+    "displayName",
+    `${oid}2.16.840.1.113730.3.1.241`,
+    "cn",
+    `${oid}2.5.4.3`,
     "http://schemas.microsoft.com/identity/claims/displayname",
   ],
   nickname: ["nickname"],
   email: [
-    ...["Email", "mail", "emailAddress", `${oid}0.9.2342.19200300.100.1.3`],
+    "Email",
+    "mail",
+    "emailAddress",
+    `${oid}0.9.2342.19200300.100.1.3`,
     `${claims}emailaddress`,
   ],
   // No standard has it: who wants people linked by their address has their provider say so.

@@ -58,7 +58,11 @@ async function answerIn(cx: Cx, found: Found, given: Given): Promise<Answer> {
   const { entityId: audience, acs } = samlSelf(cx, id)
   const { entityId } = samlOf(found)
   const expected: Expected = {
-    ...{ entityId, audience, acs, requestId: requestIdOf(given.kept), now: cx.clock.now() },
+    entityId,
+    audience,
+    acs,
+    requestId: requestIdOf(given.kept),
+    now: cx.clock.now(),
   }
   const openers = () => openersOf(cx, found)
   const { signingKeys } = await providerNow(cx, found)

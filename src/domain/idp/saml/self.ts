@@ -67,7 +67,10 @@ export async function samlMetadata(cx: Cx, found: Found): Promise<string> {
       ...(settings.federatedLogout ? logout : []),
       element("md:NameIDFormat", {}, nameIdFormats[settings.nameIdFormat]),
       element("md:AssertionConsumerService", {
-        ...{ Binding: bindingNames.post, Location: acs, index: "0", isDefault: "true" },
+        Binding: bindingNames.post,
+        Location: acs,
+        index: "0",
+        isDefault: "true",
       }),
     ),
   )

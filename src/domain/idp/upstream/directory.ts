@@ -27,7 +27,10 @@ export async function findInDirectory(
   const { bindDn, baseDn, userObjectClasses, userFilters, userBase } = settings
   const asked = {
     ...placeOf(settings),
-    ...{ bindDn, bindPassword: secretOf(cx, idp.id), baseDn, name },
+    bindDn,
+    bindPassword: secretOf(cx, idp.id),
+    baseDn,
+    name,
     objectClasses: userObjectClasses,
     filters: userFilters,
     attributes: attributesOf(settings),
@@ -51,7 +54,10 @@ export function isProvedByDirectory(
 }
 
 const placeOf = ({ servers, startTls, rootCa, timeoutMs }: Directory): DirectoryPlace => ({
-  ...{ servers, startTls, rootCa, timeoutMs },
+  servers,
+  startTls,
+  rootCa,
+  timeoutMs,
 })
 
 const isDn = (userBase: string): boolean => userBase.toLowerCase() === "dn"

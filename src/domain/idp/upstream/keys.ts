@@ -33,8 +33,17 @@ const knownOfInstance = ofInstance<Lru<Known>>(() => lru(setsMax))
 
 /** Only signatures with public keys are accepted (RFC 8725 §3.1). */
 const algorithms: readonly string[] = [
-  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
-  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+  "Ed25519",
 ]
 
 type Verifying = {

@@ -84,7 +84,8 @@ export async function outgoing(cx: Cx, url: string, options: Outgoing): Promise<
       method: method === "POST" ? "POST" : "GET",
       headers: { "user-agent": "Latchkey", ...headers },
       ...(body !== undefined && body !== null && { body: String(body) }),
-      ...{ sizeMax, timeoutMs },
+      sizeMax,
+      timeoutMs,
     })
     const isShown = reply.status >= 200 && reply.status <= 599 && !bodiless.has(reply.status)
     const answered = { "content-type": "application/json" }

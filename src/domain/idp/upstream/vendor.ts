@@ -48,9 +48,14 @@ const openid = ["openid", "profile", "email"]
 type Client = Pick<Shared, "clientId" | "scopes">
 
 const oidc = ({ clientId, scopes }: Client, issuer: string): OidcUpstream => ({
-  ...{ protocol: "oidc", clientId, issuer, profile: oidcProfile },
+  protocol: "oidc",
+  clientId,
+  issuer,
+  profile: oidcProfile,
   scopes: [...new Set(["openid", ...(scopes.length > 0 ? scopes : openid)])],
-  ...{ usePkce: true, isIdTokenOnly: false, isFormPost: false },
+  usePkce: true,
+  isIdTokenOnly: false,
+  isFormPost: false,
 })
 
 /** How a provider speaks OAuth; undefined for one that doesn't. */
@@ -96,7 +101,9 @@ export const entranceOf = ({ kind }: Settings): "page" | "directory" =>
 const apple = (settings: Of<"apple">): OidcUpstream => ({
   ...oidc(settings, "https://appleid.apple.com"),
   scopes: settings.scopes.length > 0 ? settings.scopes : ["openid", "name", "email"],
-  ...{ usePkce: false, isIdTokenOnly: true, isFormPost: true },
+  usePkce: false,
+  isIdTokenOnly: true,
+  isFormPost: true,
 })
 
 /**
@@ -104,7 +111,10 @@ const apple = (settings: Of<"apple">): OidcUpstream => ({
  * each, so the profile is read from Microsoft Graph instead.
  */
 const azure = ({ clientId, scopes, tenant, emailVerified }: Of<"azure">): OauthUpstream => ({
-  ...{ protocol: "oauth", clientId, issuer: "", usePkce: true },
+  protocol: "oauth",
+  clientId,
+  issuer: "",
+  usePkce: true,
   scopes: scopes.length > 0 ? scopes : [...openid, "User.Read"],
   authorizationEndpoint: `https://login.microsoftonline.com/${tenant}/oauth2/v2.0/authorize`,
   tokenEndpoint: `https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`,
@@ -135,9 +145,15 @@ const enterpriseIssuer = ({ authorizationEndpoint }: Of<"github_enterprise">): s
 function github({ clientId, scopes }: Client, place: GithubPlace): OauthUpstream {
   const { issuer, authorizationEndpoint, tokenEndpoint, userEndpoint } = place
   return {
-    ...{ protocol: "oauth", clientId, usePkce: true, profile: githubProfile },
+    protocol: "oauth",
+    clientId,
+    usePkce: true,
+    profile: githubProfile,
     scopes: scopes.length > 0 ? scopes : ["read:user", "user:email"],
-    ...{ issuer, authorizationEndpoint, tokenEndpoint, userEndpoint },
+    issuer,
+    authorizationEndpoint,
+    tokenEndpoint,
+    userEndpoint,
     emailsEndpoint: `${userEndpoint.replace(/\/$/, "")}/emails`,
   }
 }

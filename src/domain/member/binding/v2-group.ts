@@ -156,7 +156,11 @@ function rowOf(cx: Cx, { level, id: target }: Membership): Parameters<typeof res
   const projectId = grant?.projectId ?? (level === "project" ? target : "")
   const on = cx.store.state(cx, project, projectId)
   return {
-    ...{ level, target, project: projectId, project_name: on.name, project_org: on.orgId },
+    level,
+    target,
+    project: projectId,
+    project_name: on.name,
+    project_org: on.orgId,
     org: grant?.grantedOrgId ?? (level === "project" ? on.orgId : target),
     org_name: level === "org" ? cx.store.state(cx, org, target).name : null,
   }

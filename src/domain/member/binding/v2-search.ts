@@ -135,7 +135,10 @@ export function resourceOf(
   return {
     case: "projectGrant",
     value: {
-      ...{ id, projectId: row.project, projectName: name, organizationId: row.project_org ?? "" },
+      id,
+      projectId: row.project,
+      projectName: name,
+      organizationId: row.project_org ?? "",
       grantedOrganizationId: row.org,
     },
   }

@@ -12,7 +12,13 @@ type SomeValues = Partial<Values>
 
 /** Policies that have operations. What users see of a label follows from its preview. */
 const policyList: readonly { readonly kind: Kind; readonly standard: Values }[] = [
-  ...[domainPolicy, labelPreview, lockout, login, notification, passwordAge, passwordComplexity],
+  domainPolicy,
+  labelPreview,
+  lockout,
+  login,
+  notification,
+  passwordAge,
+  passwordComplexity,
   privacy,
 ]
 
@@ -87,8 +93,11 @@ export const policiesHistory = historyOf(policies, {
   },
   noUndo: {
     cascade: [
-      ...["instance.policy.label.added", "instance.policy.label.changed"],
-      ...["org.policy.label.added", "org.policy.label.changed", "org.policy.label.removed"],
+      "instance.policy.label.added",
+      "instance.policy.label.changed",
+      "org.policy.label.added",
+      "org.policy.label.changed",
+      "org.policy.label.removed",
     ],
     file: ["*.policy.label.assets.removed"],
   },

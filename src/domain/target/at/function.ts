@@ -31,7 +31,9 @@ export async function askTargets(cx: Cx, name: FunctionName, asking: Asking): Pr
   const condition = `function/${name}`
   const { payload, take, isLenient } = asking
   await runChain(cx, planOf(cx).get(condition) ?? [], undefined, {
-    ...{ condition, key: cx.requestId, payload: () => ({ function: condition, ...payload() }) },
+    condition,
+    key: cx.requestId,
+    payload: () => ({ function: condition, ...payload() }),
     read: (text, _, authors) => void take(text, authors),
     ...(isLenient() && ({ ends: "nothing", waitMs: courtesyMs } as const)),
   })

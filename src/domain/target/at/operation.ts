@@ -59,7 +59,9 @@ export function sayOf(cx: Cx, called: Called): Say | undefined {
         idsAt(condition),
         message,
         {
-          ...{ condition, key: cx.requestId, ...leniency(cx, called) },
+          condition,
+          key: cx.requestId,
+          ...leniency(cx, called),
           payload: (now) => ({ ...sceneOf(cx, called), ...more(now) }),
           read: form.read,
         },

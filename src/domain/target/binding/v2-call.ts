@@ -26,8 +26,14 @@ function toResting(cx: Cx, targetId: string) {
 }
 
 const toCall = (cx: Cx, { targetId, condition, key, time, tookMs, ...call }: Kept) => ({
-  ...{ targetId, targetName: cx.store.state(cx, target, targetId).name, condition },
-  ...{ requestId: key, creationDate: at(time), duration: durationFromMs(tookMs) },
-  ...{ status: call.status, answer: call.answer, error: call.error },
+  targetId,
+  targetName: cx.store.state(cx, target, targetId).name,
+  condition,
+  requestId: key,
+  creationDate: at(time),
+  duration: durationFromMs(tookMs),
+  status: call.status,
+  answer: call.answer,
+  error: call.error,
   passedOver: call.passedOver,
 })

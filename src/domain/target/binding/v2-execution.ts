@@ -24,7 +24,8 @@ export const v2 = share<Cx>()(ActionService, {
     const executions = found.rows.map((row) => ({
       ...toExecution(row),
       blockedTargets: blockedAt(cx, row.id).map(({ targetId, userIds }) => ({
-        ...{ targetId, userIds: [...userIds] },
+        targetId,
+        userIds: [...userIds],
       })),
     }))
     return { pagination: pagination(found), executions }
@@ -35,5 +36,7 @@ export const v2 = share<Cx>()(ActionService, {
 /** What is included is named by what it comes to: this version knows only targets. */
 const toExecution = ({ id, created, changed, called }: Listed) => ({
   condition: toCondition(id),
-  ...{ creationDate: at(created), changeDate: at(changed), targets: [...called] },
+  creationDate: at(created),
+  changeDate: at(changed),
+  targets: [...called],
 })

@@ -60,7 +60,10 @@ const columns = {
 } as const
 
 const toKey = ({ keyId, active, pem, fingerprint, expires, created, changed }: Row) => ({
-  ...{ keyId, active, fingerprint, publicKey: new Uint8Array(Buffer.from(pem)) },
+  keyId,
+  active,
+  fingerprint,
+  publicKey: new Uint8Array(Buffer.from(pem)),
   ...(expires !== 0 && { expirationDate: at(expires) }),
   creationDate: at(created),
   changeDate: at(changed),

@@ -54,7 +54,9 @@ const payloadNumbers = {
 } as const satisfies Record<Payload, PayloadType>
 
 const toTarget = (row: TargetRow): MessageInitShape<typeof TargetSchema> => ({
-  ...{ id: row.id, name: row.name, endpoint: row.endpoint },
+  id: row.id,
+  name: row.name,
+  endpoint: row.endpoint,
   creationDate: at(row.created),
   changeDate: at(row.changed),
   timeout: durationFromMs(row.timeoutMs),

@@ -20,7 +20,10 @@ export const ownerOf = (cx: Cx) => ({ type: OwnerType.INSTANCE, id: cx.instance 
 type Stand = { readonly id: string; readonly created: number; readonly changed: number }
 
 export const details = (cx: Cx, { id, created, changed }: Stand) => ({
-  ...{ id, created: at(created), changed: at(changed), owner: ownerOf(cx) },
+  id,
+  created: at(created),
+  changed: at(changed),
+  owner: ownerOf(cx),
 })
 
 /** The page of a list; it is sorted upwards unless it says `desc`. */

@@ -48,7 +48,9 @@ export const v3alpha = share<Cx>()(CoreActions, {
 const toTarget = (cx: Cx, row: TargetRow): MessageInitShape<typeof GetTargetSchema> => ({
   details: details(cx, row),
   config: {
-    ...{ name: row.name, endpoint: row.endpoint, timeout: durationFromMs(row.timeoutMs) },
+    name: row.name,
+    endpoint: row.endpoint,
+    timeout: durationFromMs(row.timeoutMs),
     targetType: toKind(row),
   },
 })

@@ -61,7 +61,11 @@ export const statusWords = ({ status }: Pick<Reply, "status">): string =>
 async function sent(cx: Cx, state: Target, { id, payload, key, waitMs }: Calling): Promise<Reply> {
   const { body, headers } = await parcelOf(cx, { id, target: state }, payload)
   return cx.outside.send({
-    ...{ url: state.endpoint, method: "POST", body, sizeMax, timeoutMs: waitMs ?? 0 },
+    url: state.endpoint,
+    method: "POST",
+    body,
+    sizeMax,
+    timeoutMs: waitMs ?? 0,
     headers: { ...headers, "idempotency-key": `${key}/${id}` },
   })
 }

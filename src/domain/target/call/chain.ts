@@ -103,7 +103,11 @@ async function told<T>(cx: Cx, asked: Asked, read?: (text: string) => T): Promis
   let reply: Reply = { status: 0, body: "" }
   const note = (cause?: unknown) =>
     noteCall(cx, {
-      ...{ targetId: id, condition, key, status: reply.status, answer: reply.body },
+      targetId: id,
+      condition,
+      key,
+      status: reply.status,
+      answer: reply.body,
       tookMs: cx.clock.now() - begun,
       error: cause === undefined ? "" : wordsOf(cause),
       passedOver: cause !== undefined && interrupts && !isEnd(ends, cause),

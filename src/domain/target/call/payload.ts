@@ -36,7 +36,10 @@ async function jwtOf(cx: Cx, { id, target }: Named, payload: object): Promise<st
   const now = Math.floor(cx.clock.now() / 1000)
   const claims = {
     ...payload,
-    ...{ iss: requireInstance(cx).publicUrl, aud: id, iat: now, exp: now + lifetimeSeconds },
+    iss: requireInstance(cx).publicUrl,
+    aud: id,
+    iat: now,
+    exp: now + lifetimeSeconds,
     jti: cx.ids.next(),
   }
   const jwt = await signer(cx, alg).sign(claims, "target+jwt")

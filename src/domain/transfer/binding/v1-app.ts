@@ -85,9 +85,15 @@ export const oidcRow = row({
       const { backEndLogoutAccepted, forwardAuth, groupsClaim, plainOauth } = shown
       const message = requestOf(shown, { projectId, name })
       const ours = {
-        ...{ privateNetworkHttp, pkce, groupsClaim },
-        ...{ idTokenProjectAudience, idTokenClientId, genericRolesClaim },
-        ...{ backEndLogoutAccepted, plainOauth, ...(forwardAuth && { forwardAuth }) },
+        privateNetworkHttp,
+        pkce,
+        groupsClaim,
+        idTokenProjectAudience,
+        idTokenClientId,
+        genericRolesClaim,
+        backEndLogoutAccepted,
+        plainOauth,
+        ...(forwardAuth && { forwardAuth }),
         ...(tokenSettings && { tokenSettings }),
         ...(frontChannelLogout && { frontChannelLogout }),
         ...(requestRules && { requestRules }),
@@ -104,9 +110,18 @@ export const oidcRow = row({
     const { idTokenProjectAudience = true, idTokenClientId = true, genericRolesClaim = true } = data
     const { backEndLogoutAccepted, forwardAuth, groupsClaim, plainOauth } = data
     const ours = {
-      ...{ privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce },
-      ...{ idTokenProjectAudience, idTokenClientId, genericRolesClaim },
-      ...{ backEndLogoutAccepted, forwardAuth, groupsClaim, plainOauth },
+      privateNetworkHttp,
+      tokenSettings,
+      frontChannelLogout,
+      requestRules,
+      pkce,
+      idTokenProjectAudience,
+      idTokenClientId,
+      genericRolesClaim,
+      backEndLogoutAccepted,
+      forwardAuth,
+      groupsClaim,
+      plainOauth,
     }
     const oidc = newOidc({ ...askedOf(given), ...ours })
     return take(cx, orgId, { projectId, name, ...data, config: { kind: "oidc", oidc } })

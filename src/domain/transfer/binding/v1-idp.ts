@@ -37,7 +37,9 @@ export const oidcIdpRow = row({
     const client = { clientId, scopes, issuer, isIdTokenMapping, usePkce }
     await addIdp(cx, orgId, {
       id: givenId(cx.ids, "idp_id", idpId),
-      ...{ name, secret, settings: { kind: "oidc", ...client } },
+      name,
+      secret,
+      settings: { kind: "oidc", ...client },
       options: optionsIn(idp, options),
     })
   },
@@ -63,7 +65,8 @@ export const jwtIdpRow = row({
     const { name, issuer, jwtEndpoint, keysEndpoint, headerName } = idp
     await addIdp(cx, orgId, {
       id: givenId(cx.ids, "idp_id", idpId),
-      ...{ name, settings: { kind: "jwt", issuer, jwtEndpoint, keysEndpoint, headerName } },
+      name,
+      settings: { kind: "jwt", issuer, jwtEndpoint, keysEndpoint, headerName },
       options: optionsIn(idp, options),
     })
   },

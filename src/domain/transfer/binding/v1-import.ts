@@ -129,7 +129,9 @@ export function gathering() {
 }
 
 const untoldRefused = (count: number): Refused => ({
-  ...{ type: "more", orgId: "", id: `${count}` },
+  type: "more",
+  orgId: "",
+  id: `${count}`,
   message: `${count} more could not be taken over; mend what is named here, and import it again`,
 })
 

@@ -59,7 +59,12 @@ const toBucket = ({
   ssl,
   bucket,
 }: Bucket): Bucket => ({
-  ...{ path, endpoint, accessKeyId, secretAccessKey, ssl, bucket },
+  path,
+  endpoint,
+  accessKeyId,
+  secretAccessKey,
+  ssl,
+  bucket,
 })
 
 /** So many lines are read, and taken over, before others have their turn. */

@@ -129,14 +129,16 @@ async function newPerson(cx: Cx, orgId: string, given: ImportHumanUserRequest): 
   const { firstName: givenName, lastName: familyName, gender, ...names } = profile
   return {
     kind: "human",
-    ...{ orgId, userName },
+    orgId,
+    userName,
     profile: { ...names, givenName, familyName, gender: meaning(genders, gender) },
     email: { value: email.email, verified: email.isEmailVerified },
     ...(phone?.phone && { phone: { value: phone.phone, verified: phone.isPhoneVerified } }),
     password: await passwordIn(cx, orgId, given),
     links: given.idps.map(({ configId, externalUserId, displayName }) =>
       checkedLink(cx, orgId, {
-        ...{ idpId: configId, externalId: externalUserId },
+        idpId: configId,
+        externalId: externalUserId,
         name: displayName || externalUserId,
       }),
     ),

@@ -14,7 +14,9 @@ export const admin = share<Cx>()(AdminService, {
     const [isLate, place] = [timerOf(cx, req.timeout), targetOf(cx, req)]
     const { orgIds, excludedOrgIds, withPasswords, withOtp, withSecrets } = req
     const wanted = {
-      ...{ orgIds, excludedOrgIds, carried: { withPasswords, withOtp, withSecrets } },
+      orgIds,
+      excludedOrgIds,
+      carried: { withPasswords, withOtp, withSecrets },
     }
     const pass = () => {
       if (isLate()) throw lateError()

@@ -51,7 +51,9 @@ function askConsent(loginContext: LoginContext): Promise<Response> | Response {
   }
   const { device } = waiting.asked
   const asked = {
-    ...{ session: step.sessionId, application, userCode: device?.userCode },
+    session: step.sessionId,
+    application,
+    userCode: device?.userCode,
     ...reachedBy(cx, userId, waiting.asked),
     rememberedUntil: rememberedUntil(cx, waiting.asked),
     identity: identityShown(readerOf(cx), waiting.asked.appId),
@@ -109,7 +111,9 @@ function reachedBy(cx: Cx, userId: string, { scopes, audience, foreign }: Reachi
 }
 
 const namedApi = (cx: Cx, { clientId: id, name, projectId }: ApiApp) => ({
-  ...{ id, name, organization: organizationOf(cx, projectId) },
+  id,
+  name,
+  organization: organizationOf(cx, projectId),
 })
 
 const shown = ({ scope, name = "", description = "" }: ApiScope) => ({ scope, name, description })

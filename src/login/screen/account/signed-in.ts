@@ -29,7 +29,11 @@ function showSignedIn(
     cx,
     (ui, shared) =>
       ui.SignedInPage({
-        ...{ ...shared, account, logoutHref, accountHref, continueHref },
+        ...shared,
+        account,
+        logoutHref,
+        accountHref,
+        continueHref,
         consoleHref: console,
       }),
     optionsOf(loginContext),

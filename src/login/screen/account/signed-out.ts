@@ -6,7 +6,8 @@ const showSignedOut = (loginContext: LoginContext): Promise<Response> =>
     loginContext.cx,
     (ui, shared) =>
       ui.SignedOutPage({
-        ...{ ...shared, signInHref: loginPaths.entry },
+        ...shared,
+        signInHref: loginPaths.entry,
         isNobodyHere: new URL(loginContext.request.url).searchParams.has("nobody"),
       }),
     optionsOf(loginContext),

@@ -30,8 +30,11 @@ async function startExternal(loginContext: LoginContext): Promise<Response> {
   if (!found) return trouble(loginContext, { problem: "not_found", status: 404 })
   try {
     const { authUrl } = await startIntent(cx, found, {
-      ...{ agentId: browserContext.browser.id, requestId: waiting?.id ?? "", creatorId: "" },
-      ...{ successUrl: "", failureUrl: "" },
+      agentId: browserContext.browser.id,
+      requestId: waiting?.id ?? "",
+      creatorId: "",
+      successUrl: "",
+      failureUrl: "",
       ...(waiting && { requested: requestedOf(waiting) }),
     })
     return goTo(authUrl, browserContext.browser.setCookie)
@@ -43,7 +46,9 @@ async function startExternal(loginContext: LoginContext): Promise<Response> {
 /** What the request that waits requires of a sign-in, wherever that happens. */
 const requestedOf = ({ asked, loginHint }: Waiting): RequestedSignIn => ({
   mustSignIn: asked.prompts.includes("login"),
-  ...{ maxAgeSeconds: asked.maxAge, loginHint, acrValues: asked.acrValues },
+  maxAgeSeconds: asked.maxAge,
+  loginHint,
+  acrValues: asked.acrValues,
 })
 
 /**

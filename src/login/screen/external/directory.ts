@@ -44,7 +44,10 @@ function askDirectory(loginContext: LoginContext): Promise<Response> | Response 
   const found = askingOf(loginContext, shown)?.found
   if (!found) return trouble(loginContext, { problem: "not_found", status: 404 })
   const page = {
-    ...{ provider: found.idp.name, idpId, ticket, loginName: loginName ?? waiting?.loginHint },
+    provider: found.idp.name,
+    idpId,
+    ticket,
+    loginName: loginName ?? waiting?.loginHint,
     form: targetOf(loginContext, loginPaths.directory),
     application: applicationOf(loginContext),
     otherHref: ticket ? accountSecurityPath : hrefOf(loginContext, loginPaths.loginName),
@@ -86,8 +89,12 @@ async function takeDirectory(loginContext: LoginContext, fields: Fields): Promis
     const come = { answered: said, requestId, ...linking }
     const answered = await askedOfExternal(loginContext, found, come)
     const begun = {
-      ...{ idpId: found.idp.id, agentId: browserContext.browser.id, requestId, creatorId: "" },
-      ...{ ...linking, answered },
+      idpId: found.idp.id,
+      agentId: browserContext.browser.id,
+      requestId,
+      creatorId: "",
+      ...linking,
+      answered,
     }
     const { id } = await noteAnswered(cx, found, begun)
     return await proceed(loginContext, { intent: { ...begun, id }, isKept: true })

@@ -47,7 +47,9 @@ export async function enter(
 
 /** Which provider says who they are, and when they signed in there. */
 const vouchedBy = ({ found: { idp, place = "" }, intent }: Newcomer) => ({
-  ...{ idpId: idp.id, idpOrg: place, upstream: intent.answered.upstream },
+  idpId: idp.id,
+  idpOrg: place,
+  upstream: intent.answered.upstream,
   ...signInTimesOf(idp, intent.answered),
 })
 

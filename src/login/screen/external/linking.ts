@@ -30,7 +30,9 @@ function askLinking(loginContext: LoginContext): Promise<Response> | Response {
   const { cx } = loginContext
   const { found, identity, intent } = asked.newcomer
   const page = {
-    ...{ provider: found.idp.name, identity, intentId: intent.id },
+    provider: found.idp.name,
+    identity,
+    intentId: intent.id,
     form: targetOf(loginContext, loginPaths.externalLink),
     account: accountOf(cx, asked.userId),
     accountHref: accountSecurityPath,
@@ -52,8 +54,12 @@ async function begin(loginContext: LoginContext, ticket: string): Promise<Respon
   }
   try {
     const { authUrl } = await startIntent(cx, found, {
-      ...{ agentId: browserContext.browser.id, requestId: "", creatorId: "" },
-      ...{ linkUserId: userId, successUrl: "", failureUrl: "" },
+      agentId: browserContext.browser.id,
+      requestId: "",
+      creatorId: "",
+      linkUserId: userId,
+      successUrl: "",
+      failureUrl: "",
     })
     return goTo(authUrl, browserContext.browser.setCookie)
   } catch (cause) {

@@ -108,12 +108,18 @@ export async function keyAttempt(
 ): Promise<Attempted> {
   try {
     return await attempt(loginContext, {
-      ...{ userId, kind: "webauthn", ...(refuses && { refuses }) },
+      userId,
+      kind: "webauthn",
+      ...(refuses && { refuses }),
       done: kind === "passkey" ? "passkey_setup" : "factor_setup",
       admit: async () => {
         const credential = jsonOf(given)
         const finish = await finishedKey(loginContext.cx, userId, {
-          ...{ kind, tokenId, credential, name: "", codeId },
+          kind,
+          tokenId,
+          credential,
+          name: "",
+          codeId,
         })
         return (tx) => {
           finish(tx)

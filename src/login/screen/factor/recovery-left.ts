@@ -30,7 +30,9 @@ function askRecoveryLeft(loginContext: LoginContext): Promise<Response> | Respon
   const page = {
     account: accountOf(loginContext.cx, userId),
     changeHref: hrefOf(loginContext, loginPaths.loginName),
-    ...{ createHref: accountSecurityPath, onwardHref: afterwards(loginContext), left },
+    createHref: accountSecurityPath,
+    onwardHref: afterwards(loginContext),
+    left,
   }
   return loginContext.show(
     loginContext.cx,

@@ -107,7 +107,10 @@ function choicePage(loginContext: LoginContext, asked: SetUp): Promise<Response>
   const { ways, isForced, userId } = asked
   const lacksKeys = !hasKeys(loginContext.cx)
   const page = {
-    ...{ ...sharedOf(loginContext, userId), ways, isForced, lacksKeys },
+    ...sharedOf(loginContext, userId),
+    ways,
+    isForced,
+    lacksKeys,
     application: applicationRequiring(loginContext),
   }
   return loginContext.show(

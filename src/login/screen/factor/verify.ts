@@ -136,8 +136,16 @@ async function factorPage(
     (ui, shared) => {
       const t = shared.t.on(factor)
       return ui.FactorPage({
-        ...{ ...shared, form, factor, way: wayOf(factor), account, changeHref, application },
-        ...{ others, challenge, options: key?.options },
+        ...shared,
+        form,
+        factor,
+        way: wayOf(factor),
+        account,
+        changeHref,
+        application,
+        others,
+        challenge,
+        options: key?.options,
         error:
           seconds > 0
             ? t("factor.error.too_many", { minutes: Math.ceil(seconds / 60) })

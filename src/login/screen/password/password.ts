@@ -171,7 +171,9 @@ function passwordPage(
       const shown = { account, changeHref, form, linkForm, providers, isAsking, isRecentRequired }
       const asked = { application, error, ...shown }
       return ui.PasswordPage({
-        ...{ ...shared, ...asked, isSetup: isSetup && !hasPasswords },
+        ...shared,
+        ...asked,
+        isSetup: isSetup && !hasPasswords,
         forgotHref: setupHref ? undefined : forgot,
         instead: setupHref ? { passkey: offered, setupHref } : undefined,
       })

@@ -35,6 +35,7 @@ type Posted = { readonly userId: string; readonly fields: Fields }
 /** Reads what was chosen, a passkey where one was made; or what is wrong with it. */
 export const chosenIn = (loginContext: LoginContext, { userId, fields }: Posted) =>
   firstCredentialIn(loginContext, {
-    ...{ userId, fields },
+    userId,
+    fields,
     password: (plain) => registrationPassword(loginContext.cx, userId, plain),
   })

@@ -92,7 +92,9 @@ async function askRegisterPassword(loginContext: LoginContext): Promise<Response
   const { orgId, givenName, familyName, email, organization } = registrant
   const asked = {
     ...({ page: organization === "" ? kind : "register_org" } as const),
-    ...{ linked, orgId, action: loginPaths.registerPassword },
+    linked,
+    orgId,
+    action: loginPaths.registerPassword,
     account: { displayName: `${givenName} ${familyName}`, loginName: email },
     rules: policyOf(cx, orgId, passwordComplexity),
     passkey: await offeredFirst(loginContext, { userId: linked.userId, orgId }),

@@ -186,7 +186,9 @@ function registerPage(
     ? notes.href(loginContext, { ...registering, signUpLinkId: signUp.id })
     : path
   const page = {
-    ...{ registering, problem, isFounder: way === "found" },
+    registering,
+    problem,
+    isFounder: way === "found",
     isOfOrg: loginContext.waiting?.asked.home !== undefined,
     needsApproval: way === "join" && isApproved(loginContext, signUp),
     joining: signUp && findOrg(cx, signUp.link.orgId).name,

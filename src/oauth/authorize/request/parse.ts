@@ -133,7 +133,9 @@ function scopesOf(
     if (responseType === "code" && acceptsPlainOauth(app)) return scopesWithoutOurs(cx, scopes)
     const received = parameters.get("scope") ?? ""
     const finding = {
-      ...{ subject: "scope", received, expected: ["openid"] },
+      subject: "scope",
+      received,
+      expected: ["openid"],
       ...because("scope", "scope.words"),
     }
     throw new OAuthError("invalid_scope", "scope must contain openid", { finding })
@@ -194,7 +196,9 @@ function challengeOf(cx: Cx, parameters: Parameters, app: OidcApp | undefined): 
     const subject = "code_challenge_method"
     throw new OAuthError("invalid_request", "code_challenge_method must be S256", {
       finding: {
-        ...{ subject, received: method ?? "", expected: ["S256"] },
+        subject,
+        received: method ?? "",
+        expected: ["S256"],
         ...because(subject, "pkce.plain"),
       },
     })

@@ -43,7 +43,9 @@ export async function requestObjectOf(
     const beside = outside.get(name)
     if (beside !== undefined && inside.get(name) !== beside) {
       throw badObjectError(`${name} inside the request object is not that beside it`, {
-        ...{ subject: name, received: inside.get(name) ?? "", expected: [beside] },
+        subject: name,
+        received: inside.get(name) ?? "",
+        expected: [beside],
       })
     }
   }
@@ -113,7 +115,9 @@ async function keyIdOf(text: string): Promise<string | undefined> {
   // RFC 9101 §10.8: no other JWT of the client passes for a request.
   if (typ !== undefined && !isType(typ)) {
     throw badObjectError("typ must be oauth-authz-req+jwt or JWT", {
-      ...{ subject: "typ", received: textOf(typ), expected: ["oauth-authz-req+jwt", "JWT"] },
+      subject: "typ",
+      received: textOf(typ),
+      expected: ["oauth-authz-req+jwt", "JWT"],
     })
   }
   if (kid === undefined || typeof kid === "string") return kid
@@ -138,7 +142,9 @@ function mustFit(cx: Cx, claims: JWTPayload, clientId: string): void {
   }
   if (claims.client_id !== clientId) {
     throw badObjectError("client_id must be inside, too", {
-      ...{ subject: "client_id", received: textOf(claims.client_id), expected: [clientId] },
+      subject: "client_id",
+      received: textOf(claims.client_id),
+      expected: [clientId],
     })
   }
 }
@@ -175,6 +181,8 @@ const noJwtError = () =>
 
 /** Of a client's secret we know the hash alone, which verifies no HMAC either. */
 const unsigned = (alg: unknown): Finding => ({
-  ...{ subject: "alg", received: textOf(alg), expected: [] },
+  subject: "alg",
+  received: textOf(alg),
+  expected: [],
   ...because("alg", "object.unsigned"),
 })

@@ -130,7 +130,9 @@ async function exchange({ send, now }: Registration, { url, body }: Exchange) {
   // §6.1: never by plain HTTP, wherever the directory leads.
   if (protocol !== "https:") throw acmeError("the authority names an address without https")
   const reply = await send({
-    ...{ url, told, timeoutMs: 20_000 },
+    url,
+    told,
+    timeoutMs: 20_000,
     ...(body === undefined
       ? { method: "GET" }
       : { method: "POST", body, headers: { "content-type": "application/jose+json" } }),

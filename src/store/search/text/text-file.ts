@@ -20,9 +20,12 @@ export function openTextFile(file: string) {
   const database = new Database(file, { create: true, strict: true })
   for (const pragma of [
     // A file that ends with the process needs no journal on disk, and no sync.
-    ...["locking_mode = EXCLUSIVE", "journal_mode = MEMORY", "synchronous = OFF"],
+    "locking_mode = EXCLUSIVE",
+    "journal_mode = MEMORY",
+    "synchronous = OFF",
     // Deleted content is overwritten.
-    ...["cache_size = -4096", "secure_delete = ON"],
+    "cache_size = -4096",
+    "secure_delete = ON",
   ]) {
     database.run(`PRAGMA ${pragma}`)
   }

@@ -487,14 +487,11 @@ function scopeOf(holder: Holder, { permission, self }: Rule): Scope {
   return self === "authenticated" ? { ...scope, self: holder.userId } : scope
 }
 
-/**
- * The scope of a search over several kinds of rows, one for each kind. The scope around them lets
- * nothing through, so a search that overlooks the kinds finds nothing rather than too much.
- */
+/** The scope of a search for each kind of row. Without a kind, it matches nothing. */
 function scopesOf(holder: Holder, rules: readonly Rule[]): Scope {
   const kinds = Object.fromEntries(rules.map((rule) => [rule.resource, scopeOf(holder, rule)]))
-  if (!Object.values(kinds).some(mayMatch))
-    throw deniedError(rules.map((rule) => rule.permission).join(", "))
+  const permissions = rules.map((rule) => rule.permission).join(", ")
+  if (!Object.values(kinds).some(mayMatch)) throw deniedError(permissions)
   return { all: false, orgs: [], projects: [], grants: [], kinds }
 }
 

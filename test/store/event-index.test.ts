@@ -47,8 +47,13 @@ function add(from: number, to: number): void {
       if (position % 13 === 0) continue
       const type = position % 9973 === 0 ? 4 : 1 + (hash(position) % 3)
       insert.run(
-        ...[position, `i${hash(position + 1) % 2}`, 5 + (hash(position + 2) % 3), `${position}`],
-        ...[type, started + position * 10, `editor${hash(position + 3) % 500}`],
+        position,
+        `i${hash(position + 1) % 2}`,
+        5 + (hash(position + 2) % 3),
+        `${position}`,
+        type,
+        started + position * 10,
+        `editor${hash(position + 3) % 500}`,
         `org${hash(position + 4) % 7}`,
       )
     }

@@ -123,8 +123,12 @@ describe.runIf(needs("dpkg"))("the Debian package", () => {
   const dpkg = (...words: readonly string[]) =>
     ran(
       "dpkg",
-      ...[`--root=${place}`, "--force-not-root", "--force-script-chrootless", "--force-depends"],
-      ...["--force-confold", ...words],
+      `--root=${place}`,
+      "--force-not-root",
+      "--force-script-chrootless",
+      "--force-depends",
+      "--force-confold",
+      ...words,
     )
   const packageOf = async (version: string) => {
     writeFileSync(at("binary"), `#!/bin/sh\necho "latchkey ${version}"\n`)

@@ -189,7 +189,13 @@ export function readsOf(
     history: async ({ instance, stream, id, from, since = 0, asc, limit }) => {
       const start = from ?? (asc ? 0 : Number.MAX_SAFE_INTEGER)
       const rows = (asc ? sql.onward : sql.back).all(
-        ...[instance, names.known(stream) ?? 0, id, start, durability.durable(), since, limit],
+        instance,
+        names.known(stream) ?? 0,
+        id,
+        start,
+        durability.durable(),
+        since,
+        limit,
       )
       return rows.map((row) => decode(row, names))
     },

@@ -74,8 +74,11 @@ export const applicationForms: readonly FormCase[] = [
       groupsClaim: choosing("Groups or roles", "In the claim groups"),
     },
     read: read(
-      ...["accessTokenRoleAssertion", "idTokenRoleAssertion", "idTokenClientId"],
-      ...["groupsClaim", "clockSkew"],
+      "accessTokenRoleAssertion",
+      "idTokenRoleAssertion",
+      "idTokenClientId",
+      "groupsClaim",
+      "clockSkew",
     ),
     both: {
       accessTokenRoleAssertion: true,

@@ -1,13 +1,15 @@
 // Decides who outranks whom, for the policies of organizations.
-import { orgView } from "../../../src/domain/org/view.ts"
-import * as people from "../../support/user-modules.ts"
-import "../../../src/domain/member/index.ts"
+
+import { module as group } from "../../../src/domain/group/index.ts"
 import * as instances from "../../../src/domain/instance/index.ts"
+import { module as member } from "../../../src/domain/member/index.ts"
 import * as orgs from "../../../src/domain/org/index.ts"
+import { orgView } from "../../../src/domain/org/view.ts"
 import * as policies from "../../../src/domain/policy/index.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import type { NewHuman, NewMachine } from "../../../src/domain/user/index.ts"
 import type { Cx } from "../../../src/store/index.ts"
+import * as people from "../../support/user-modules.ts"
 import { openWorld, type World } from "../../support/world.ts"
 
 /** A world with an instance and two organisations, whose domains are acme and globex.localhost. */
@@ -18,7 +20,7 @@ export async function openHousehold(
   const world = openWorld({
     ...options,
     aggregates: [instances.instance, orgs.org, ...policies.module.aggregates, ...people.aggregates],
-    views: [orgView, ...people.views],
+    views: [orgView, ...people.views, ...group.views, ...member.views],
   })
   await provision(world.cx({ instance }))
   return world

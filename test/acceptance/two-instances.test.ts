@@ -187,7 +187,8 @@ describe("of two instances with equal ids everywhere", () => {
       ...changes(created("one", 7).id, created("one", 10).id, home("one")),
     ]
     const answers = await play(pair.one, steps, tokens.one)
-    expect(JSON.stringify(answers)).not.toContain("two")
+    // The field allowedNetworks contains the letters as well.
+    expect(JSON.stringify(answers)).not.toMatch(/(?<!Ne)two/)
     expect(pair.two.rows()).toEqual(before.two)
     expect(pair.one.rows()).not.toEqual(before.one)
     await play(pair.two, looks, tokens.two)

@@ -10,27 +10,39 @@ import { appDenial } from "./query.ts"
 import { isServiceAccount } from "./requirement.ts"
 import { assignmentsOf } from "./view.ts"
 
-/** A user who can use an application, and by which assignments. */
+/** A user who can use an application, and the assignments of the user and of their groups. */
 export type AppUser = {
   readonly userId: string
   readonly isAssigned: boolean
   readonly groupIds: readonly string[]
 }
 
-/** Candidates that are looked at in one turn of the event loop. */
+/** A user who was checked; `user` is undefined if they can't use the application. */
+type CheckedUser = { readonly userId: string; readonly user: AppUser | undefined }
+
+/** The maximum number of users that one request checks, for a count and for a page each. */
+const checksMax = 50_000
+
+/** The number of users that are checked in one turn of the event loop. */
 const turnMax = 200
 
-/** The users who can use an application now, by ID, from the one after `after` on. */
-export async function* usersOfApp(cx: Cx, appId: string, after: string): AsyncGenerator<AppUser> {
+/**
+ * Checks which users can use an application now, in the order of their IDs and after `after`. Also
+ * returns users who can't, so that callers can limit how many are checked.
+ */
+async function* checkUsersOfApp(cx: Cx, appId: string, after: string): AsyncGenerator<CheckedUser> {
   const { userIds, groupIds } = assignmentsOf(cx, appId)
   const [direct, groups] = [new Set(userIds), new Set(groupIds)]
   let last = after
   for (;;) {
     const candidates = candidatesOf(cx, appId, last)
     for (const userId of candidates) {
-      if (!canUse(cx, userId, appId)) continue
+      if (!canUse(cx, userId, appId)) {
+        yield { userId, user: undefined }
+        continue
+      }
       const by = groups.size > 0 ? effectiveGroupIds(cx, userId).filter((id) => groups.has(id)) : []
-      yield { userId, isAssigned: direct.has(userId), groupIds: by }
+      yield { userId, user: { userId, isAssigned: direct.has(userId), groupIds: by } }
     }
     if (candidates.length < turnMax) return
     last = candidates.at(-1) ?? last
@@ -43,25 +55,68 @@ function canUse(cx: Cx, userId: string, appId: string): boolean {
   return isOrgActive(cx, homeOf(cx, userId)) && appDenial(cx, userId, appId) === undefined
 }
 
-/** At most this many users are counted. */
+export type AppUserPage = {
+  readonly users: readonly AppUser[]
+  /** The user ID after which the next page begins; empty after the last page. */
+  readonly next: string
+}
+
+type PageOptions = {
+  readonly after: string
+  readonly limit: number
+  readonly canRead: (userId: string) => boolean
+  readonly checks?: number
+}
+
+/**
+ * A page of the users who can use an application now, as far as the caller can read them. It has
+ * fewer than `limit` users if the maximum number of checks is reached before.
+ */
+export async function listUsersOfApp(
+  cx: Cx,
+  appId: string,
+  { after, limit, canRead, checks = checksMax }: PageOptions,
+): Promise<AppUserPage> {
+  const users: AppUser[] = []
+  let checked = 0
+  let last = after
+  for await (const { userId, user } of checkUsersOfApp(cx, appId, after)) {
+    const isListed = user !== undefined && canRead(userId)
+    if (checked === checks || (isListed && users.length === limit)) return { users, next: last }
+    checked += 1
+    last = userId
+    if (isListed) users.push(user)
+  }
+  return { users, next: "" }
+}
+
+/** The maximum number of users that are counted. */
 const countMax = 10_000
 
 export type AppUserCount = {
   readonly users: number
-  /** Those who are not assigned themselves. */
+  /** Users who are only assigned through a group. */
   readonly usersByGroup: number
-  /** Whether there are more. */
+  /** Whether there can be more. */
   readonly more: boolean
 }
 
 /** Counts the users who can use an application now, up to a limit. */
-export async function countUsersOfApp(cx: Cx, appId: string): Promise<AppUserCount> {
+export async function countUsersOfApp(
+  cx: Cx,
+  appId: string,
+  checks = checksMax,
+): Promise<AppUserCount> {
   let users = 0
   let usersByGroup = 0
-  for await (const { isAssigned, groupIds } of usersOfApp(cx, appId, "")) {
-    if (users === countMax) return { users, usersByGroup, more: true }
+  let checked = 0
+  for await (const { user } of checkUsersOfApp(cx, appId, "")) {
+    if (checked === checks || (user && users === countMax))
+      return { users, usersByGroup, more: true }
+    checked += 1
+    if (!user) continue
     users += 1
-    if (!isAssigned && groupIds.length > 0) usersByGroup += 1
+    if (!user.isAssigned && user.groupIds.length > 0) usersByGroup += 1
   }
   return { users, usersByGroup, more: false }
 }
@@ -102,7 +157,7 @@ const everybody = statement<{ id: string }>(
   "SELECT id FROM users WHERE instance = $instance AND id > $after ORDER BY id LIMIT $limit",
 )
 
-/** IDs of users of whom some can use an application, the next after one. */
+/** IDs of the next users who may be able to use an application. */
 function candidatesOf(cx: Cx, appId: string, after: string): readonly string[] {
   const state = cx.store.state(cx, app, appId)
   if (!("projectId" in state)) return []

@@ -11,7 +11,7 @@ import { mayReadUser } from "../member/index.ts"
 import { profile, shownNames } from "../user-lookup/index.ts"
 import { homeOf } from "../user-model/index.ts"
 import { addAssignments, removeAssignments } from "./commands.ts"
-import { type AppUser, countUsersOfApp, usersOfApp } from "./users.ts"
+import { type AppUser, countUsersOfApp, listUsersOfApp } from "./users.ts"
 import { type AssignmentRow, assignments, assignmentsOf } from "./view.ts"
 
 export const v2 = share<Cx>()(ApplicationService, {
@@ -31,18 +31,14 @@ const usualLimit = 20
 async function listUsers(cx: Cx, req: ListApplicationUsersRequest) {
   const { applicationId, afterUserId } = req
   const limit = Math.min(req.limit || usualLimit, limitMax)
-  const users: ReturnType<typeof toUser>[] = []
-  let next = ""
-  for await (const each of usersOfApp(cx, applicationId, afterUserId)) {
-    if (!mayReadUser(cx, each.userId, homeOf(cx, each.userId))) continue
-    if (users.length === limit) {
-      next = users.at(-1)?.userId ?? ""
-      break
-    }
-    users.push(toUser(cx, each))
-  }
+  const page = await listUsersOfApp(cx, applicationId, {
+    after: afterUserId,
+    limit,
+    canRead: (userId) => mayReadUser(cx, userId, homeOf(cx, userId)),
+  })
   const count = afterUserId === "" ? await countOf(cx, applicationId) : undefined
-  return { users, nextAfterUserId: next, ...(count && { count }) }
+  const users = page.users.map((user) => toUser(cx, user))
+  return { users, nextAfterUserId: page.next, ...(count && { count }) }
 }
 
 async function countOf(cx: Cx, appId: string) {

@@ -1,5 +1,6 @@
 // The users who can use an application now, and how many there are.
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { countUsersOfApp, listUsersOfApp } from "../../../src/domain/app-access/users.ts"
 import { createGroupAuthorization } from "../../../src/domain/authorization/group/commands.ts"
 import { createAuthorization } from "../../../src/domain/authorization/index.ts"
 import { createGroup, enterGroup } from "../../../src/domain/group/index.ts"
@@ -82,6 +83,19 @@ test("come in pages of the same order", async () => {
     after = page.nextAfterUserId
   } while (after !== "")
   expect(pages).toEqual([["u0", "u1", "u2"], ["u3", "u4", "u5"], ["u6"]])
+})
+
+test("are listed and counted with a limit on the users that are checked", async () => {
+  await groupOf("g1", ["u1", "u2", "u3", "u4"])
+  await assign({ groupIds: ["g1"] })
+  await deactivateUser(estate.cx(), "u1")
+  const options = { after: "", limit: 10, canRead: (id: string) => id !== "u3", checks: 3 }
+  const page = await listUsersOfApp(estate.cx(), "a1", options)
+  expect([page.users.map(({ userId }) => userId), page.next]).toEqual([["u2"], "u3"])
+  const rest = await listUsersOfApp(estate.cx(), "a1", { ...options, after: page.next })
+  expect([rest.users.map(({ userId }) => userId), rest.next]).toEqual([["u4"], ""])
+  expect(await countUsersOfApp(estate.cx(), "a1", 3)).toMatchObject({ users: 2, more: true })
+  expect(await countUsersOfApp(estate.cx(), "a1", 4)).toMatchObject({ users: 3, more: false })
 })
 
 test("are all of more than fit into one turn of the event loop", async () => {

@@ -110,5 +110,5 @@ const refusals = {
     error: "login_required",
     error_description: "somebody else signed in than the request names",
   },
-  denied: { error: "access_denied", error_description: "the person did not allow it" },
+  denied: { error: "access_denied", error_description: "the user canceled the sign-in" },
 } as const

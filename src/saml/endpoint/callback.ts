@@ -95,4 +95,4 @@ async function answered(context: Context, finished: Finish): Promise<Response> {
 const reasonOf = (cx: Cx, step: RefusedStep) =>
   step.why === "not fresh"
     ? ({ status: "noAuthnContext", why: notFreshReason(cx, step.idpId) } as const)
-    : ({ status: "requestDenied", why: "the person did not allow it" } as const)
+    : ({ status: "requestDenied", why: "the user canceled the sign-in" } as const)

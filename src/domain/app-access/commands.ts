@@ -5,20 +5,20 @@ import { group } from "../group/index.ts"
 import { mustSeeUser } from "../member/index.ts"
 import { type AppAssignmentEvent, appAssignment, assignmentId, type Subject } from "./model.ts"
 
-/** How many of each kind one call assigns or removes. */
+/** The maximum number of users, and of groups, in one call. */
 const subjectsMax = 100
 
 export type Subjects = { readonly userIds: readonly string[]; readonly groupIds: readonly string[] }
 
 /**
- * Assigns users and groups to an application, all or none. Refuses users whom the caller may not
- * see, and groups of other organizations than the application's. Returns when assignments last
- * changed, ms UTC.
+ * Assigns users and groups to an application, all or none. Rejects users whom the caller
+ * can't read, and groups of other organizations than the application's. Returns when
+ * assignments last changed, ms UTC.
  */
 export const addAssignments = (cx: Cx, appId: string, subjects: Subjects): Promise<number> =>
   eachOf(cx, appId, subjects, (tx, subject) => addAssignment(tx, appId, subject))
 
-/** Assigns one subject within a step; returns whether it was not assigned before. */
+/** Assigns one user or group in a transaction; returns false if it was already assigned. */
 export function addAssignment(tx: Transaction, appId: string, subject: Subject): boolean {
   const state = tx.state(app, appId)
   if (!("projectId" in state)) throw missingAppError()
@@ -36,7 +36,7 @@ export function addAssignment(tx: Transaction, appId: string, subject: Subject):
   return true
 }
 
-/** Removes assignments; whoever is not assigned stays so. */
+/** Removes assignments. Users and groups that are not assigned are ignored. */
 export const removeAssignments = (cx: Cx, appId: string, subjects: Subjects): Promise<number> =>
   eachOf(cx, appId, subjects, (tx, subject) => {
     const id = assignmentId(appId, subject)
@@ -74,7 +74,7 @@ function mustBeOwnGroup(tx: Transaction, groupId: string, orgId: string): void {
   )
 }
 
-const missingAppError = () => new Fault("not_found", "app.missing", "there is no such application")
+const missingAppError = () => new Fault("not_found", "app.missing", "application not found")
 
 const tooManyError = () =>
   new Fault(

@@ -12,7 +12,7 @@ export {
 } from "./requirement.ts"
 export { assignmentsOf } from "./view.ts"
 
-/** What this module is to the whole. */
+/** The parts that this module registers with the server. */
 export const module = {
   aggregates: [appAssignment],
   views: [assignmentView],

@@ -42,7 +42,7 @@ export function appEntryOf(cx: Cx, userId: string, appId: string): AppEntry {
 export const appDenial = (cx: Cx, userId: string, appId: string): Denial | undefined =>
   appEntryOf(cx, userId, appId).denial
 
-/** Whether a user can use the application with a client ID now; an unknown client nobody can. */
+/** Whether a user can use the application with a client ID now; false for an unknown client. */
 export function canUseClient(cx: Cx, userId: string, clientId: string): boolean {
   const appId = findClient(cx, clientId)?.appId
   return appId !== undefined && appDenial(cx, userId, appId) === undefined

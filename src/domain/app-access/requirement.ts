@@ -27,13 +27,13 @@ function accessIn(cx: Cx, appId: string) {
 export type SignInProof = {
   /** RFC 8176: the methods; "mfa" where they are more than one factor. */
   readonly methods: readonly string[]
-  /** When they last signed in for certain, ms UTC; 0 where nobody knows. */
+  /** When the user last provably signed in, ms UTC; 0 if unknown. */
   readonly freshAt: number
 }
 
 /**
- * When a sign-in stops to satisfy what an application requires, ms UTC: 0 where it does not, and
- * never where nothing is required. Service accounts do not sign in.
+ * Until when a sign-in satisfies an application's requirements, ms UTC: 0 if it does not, infinity
+ * if nothing is required. Service accounts don't sign in, so nothing is required of them.
  */
 export function satisfiedUntil(
   cx: Cx,
@@ -54,9 +54,9 @@ export function isServiceAccount(cx: Cx, userId: string): boolean {
 }
 
 /**
- * Whether the browser of a request is where the users of an application must be. An address that a
- * proxy has not named, or only one that is not trusted, is in no network; behind a proxy that asks
- * about its visitors, the connection is the proxy's.
+ * Whether the browser of a request is in the networks of an application. An address that only an
+ * untrusted proxy names is in no network. In a request of forward auth (`proxy`), the connection is
+ * the proxy's, so the address must be named by a trusted proxy.
  */
 export function isInNetworks(
   cx: Cx,
@@ -77,7 +77,7 @@ export const hasNetworks = (cx: Cx, appId: string): boolean =>
 
 const matchers = lru<(address: string) => boolean>(1000)
 
-/** To build a matcher costs more than all the rest, and a page asks for many things. */
+/** Cached, because building a matcher costs more than the rest of the check. */
 function matcherFor(networks: readonly string[]): (address: string) => boolean {
   const key = networks.join(" ")
   const known = matchers.get(key) ?? matcherOf(networks.flatMap((each) => rangeOf(each) ?? []))

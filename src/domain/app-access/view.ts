@@ -13,9 +13,9 @@ const assignmentTable = table(
     app: text(),
     project: text(),
     org: text(),
-    /** Empty of a group. */
+    /** Empty for a group. */
     user_id: text(),
-    /** Empty of a user. */
+    /** Empty for a user. */
     group_id: text(),
     created: integer(),
   },

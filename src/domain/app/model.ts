@@ -3,7 +3,7 @@ import { aggregate, type Event, type Upcaster } from "../../store/index.ts"
 import type { OidcSettings } from "../instance/index.ts"
 import type { AccessTokenJwtType } from "../key/index.ts"
 import type { groupsClaims } from "../project/index.ts"
-import { type AppAccess, isUsual } from "./access/access.ts"
+import { type AppAccess, isDefaultAccess } from "./access/access.ts"
 import type { AccessRule, RemoteUser } from "./forward-auth.ts"
 import type { SamlAttributes } from "./saml/attributes.ts"
 
@@ -286,11 +286,11 @@ export const methodOf = (state: OidcApp | ApiApp): AuthMethod =>
 const there = (state: App, change: Partial<Pick<Base, "status" | "name">>): App =>
   isGone(state) ? state : { ...state, ...change }
 
-/** An application whose access is as usual has none in its state, as before there was any. */
+/** The default access is not stored, so that states from earlier versions remain equal. */
 function withAccess(state: App, access: AppAccess): App {
   if (isGone(state)) return state
   const { access: _, ...others } = state
-  return isUsual(access) ? others : { ...others, access }
+  return isDefaultAccess(access) ? others : { ...others, access }
 }
 
 type OfSecret = SecretChanged<string> & { readonly time: number }

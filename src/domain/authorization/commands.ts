@@ -13,10 +13,10 @@ import {
   type Authorization,
   type AuthorizationEvent,
   authorization,
-  type GivenRoles,
   isThere,
   pairClaim,
   pairOf,
+  type VersionedRoles,
 } from "./model.ts"
 
 export type AuthorizationInput = {
@@ -84,7 +84,7 @@ export const changeAuthorization = authorization.command<readonly string[]>(
   (state, roleKeys, cx) => {
     mustExist(state)
     const given = givenOn(cx, state, roleKeys)
-    const isSame = isSameGiven(basisOf(cx, state), state, roleKeys)
+    const isSame = hasSameRoles(basisOf(cx, state), state, roleKeys)
     return isSame ? [] : [{ type: "user.grant.changed", data: given }]
   },
 )
@@ -117,14 +117,18 @@ export const basisOf = (cx: Pick<Decision, "state">, { projectId, grantId }: On)
   over: grantId ? cx.state(projectGrant, grantId) : undefined,
 })
 
-/** Whether roles are those of an authorization, and it still has all of them. */
-export function isSameGiven(basis: Basis, held: GivenRoles, roleKeys: readonly string[]): boolean {
+/** Whether an authorization has exactly these roles, and all of them still exist. */
+export function hasSameRoles(
+  basis: Basis,
+  held: VersionedRoles,
+  roleKeys: readonly string[],
+): boolean {
   const keys = rolesIn(basis, held)
   return held.roleKeys.length === roleKeys.length && roleKeys.every((key) => keys.includes(key))
 }
 
 /** The roles of an authorization that its project still has, and the grant where there is one. */
-export function rolesIn({ on, over }: Basis, held: GivenRoles): readonly string[] {
+export function rolesIn({ on, over }: Basis, held: VersionedRoles): readonly string[] {
   const keys = keysThere(on, held)
   if (!over) return keys
   const granted = keysGranted(on, over)

@@ -1,11 +1,10 @@
 import { aggregate, type Event } from "../../store/index.ts"
 
 /**
- * Roles as they were given. A role of the project counts while it is no younger than
- * `rolesVersion`, which is the project's at that moment: one that was removed and added again is
- * another role under the same key.
+ * Roles with the version of the project's roles when they were assigned. A role that was removed
+ * from the project and added again has a later version: it is another role with the same key.
  */
-export type GivenRoles = {
+export type VersionedRoles = {
   readonly roleKeys: readonly string[]
   readonly rolesVersion: number
   /** The same for the roles of the grant, where there is one. */
@@ -22,8 +21,8 @@ type Between = {
 }
 
 export type AuthorizationEvent =
-  | Event<"user.grant.added", Between & GivenRoles>
-  | Event<"user.grant.changed", GivenRoles>
+  | Event<"user.grant.added", Between & VersionedRoles>
+  | Event<"user.grant.changed", VersionedRoles>
   | Event<"user.grant.deactivated">
   | Event<"user.grant.reactivated">
   | Event<"user.grant.removed">
@@ -31,7 +30,7 @@ export type AuthorizationEvent =
 export type AuthorizationStatus = "active" | "inactive"
 
 export type Authorization = Between &
-  GivenRoles & {
+  VersionedRoles & {
     readonly status: "absent" | AuthorizationStatus | "removed"
     /** The organisation that gives it. */
     readonly orgId: string

@@ -15,7 +15,7 @@ import {
 import type { ProjectEvent } from "../project/index.ts"
 import type { ProjectGrantEvent } from "../project-grant/index.ts"
 import type { UserEvent } from "../user-model/index.ts"
-import type { AuthorizationEvent, AuthorizationStatus, GivenRoles } from "./model.ts"
+import type { AuthorizationEvent, AuthorizationStatus, VersionedRoles } from "./model.ts"
 
 const authorizationTable = table(
   "authorizations",
@@ -94,7 +94,7 @@ export const authorizationView = view<
 })
 
 /** The roles of an event as the tables of authorizations have them. */
-export const rolesOfEvent = ({ roleKeys, rolesVersion, grantVersion = 0 }: GivenRoles) => ({
+export const rolesOfEvent = ({ roleKeys, rolesVersion, grantVersion = 0 }: VersionedRoles) => ({
   role_keys: roleKeys,
   roles_version: rolesVersion,
   grant_version: grantVersion,

@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { groupNesting, withContainers } from "./nesting.ts"
 
-/** A change of a group that gives users what its roles permit, or takes it from them. */
+/** A change of a group that assigns its roles to users or removes them. */
 type GroupChange = {
-  /** The group, and all groups that it is in: roles of each of them are given or taken. */
+  /** The group and all groups that contain it: the roles of each are assigned or removed. */
   readonly groupIds: readonly string[]
-  /** Who is given them; nobody where they are taken. */
+  /** The users who get the roles; empty if the change removes roles. */
   readonly userIds: readonly string[]
-  /** Credentials that others created for these users, and the caller confirms. */
+  /** Credentials of these users that others created and the caller confirms. */
   readonly confirmed: readonly string[]
 }
 
@@ -16,7 +16,7 @@ type Guard = (tx: Transaction, change: GroupChange) => void
 
 const guards: Guard[] = []
 
-/** Registers what refuses changes of groups: modules below this one give roles to groups. */
+/** Registers a check of group changes. Modules that assign roles to groups have one each. */
 export function guardGroups(guard: Guard): void {
   guards.push(guard)
 }
@@ -24,20 +24,20 @@ export function guardGroups(guard: Guard): void {
 export type GroupUsers = Pick<GroupChange, "userIds" | "confirmed">
 type GuardedGroup = { readonly orgId: string; readonly groupId: string }
 
-/** Faults where the caller can't give or take what a group's roles permit. */
+/** Throws if the caller can't assign and remove the roles of a group. */
 export function checkGroupChange(
   tx: Transaction,
   { orgId, groupId }: GuardedGroup,
   { userIds, confirmed }: GroupUsers = { userIds: [], confirmed: [] },
 ): void {
-  if (guards.length === 0) throw new Error("nothing guards the members of groups")
+  if (guards.length === 0) throw new Error("no module checks changes of groups")
   const groupIds = withContainers(tx.state(groupNesting, orgId), groupId)
   for (const guard of guards) guard(tx, { groupIds, userIds, confirmed })
 }
 
 const usersAtOnce = 50
 
-/** Decides something for many users in steps that append nothing, so that others are answered. */
+/** Checks many users in transactions that append nothing, so that other requests can run. */
 export async function forUsers(
   cx: Cx,
   userIds: readonly string[],

@@ -13,13 +13,13 @@ import {
   withNested,
 } from "./nesting.ts"
 
-/** How many groups one call adds or removes at most. */
+/** The maximum number of groups in one call. */
 const groupsMax = 100
 
 /**
- * Adds groups of its organization to a group, all or none; members are left as they are. Refuses
- * groups that would contain themselves, chains that are too long, and groups whose roles permit
- * more than the caller can give. Returns when the members last changed, ms UTC.
+ * Adds groups of its organization to a group, all or none; members are left as they are. Rejects
+ * cycles, chains that are too long, and groups with roles that the caller can't assign. Returns
+ * when the members last changed, ms UTC.
  */
 export async function addGroupsToGroup(
   cx: Cx,
@@ -39,7 +39,7 @@ export async function addGroupsToGroup(
   })
 }
 
-/** Faults where users of the member groups would get roles that nobody should give them yet. */
+/** Throws if users of the member groups have credentials that must be confirmed first. */
 async function confirmUsers(
   cx: Cx,
   groupId: string,
@@ -60,7 +60,7 @@ function mustBeGroupOf(tx: Transaction, orgId: string, id: string): void {
   if (other.status !== "active" || other.orgId !== orgId) throw missingError()
 }
 
-/** Removes groups from a group; those that are no members are ignored. Refuses as above. */
+/** Removes groups from a group; groups that aren't members are ignored. Rejects as above. */
 export const removeGroupsFromGroup = (cx: Cx, groupId: string, ids: readonly string[]) =>
   changeNesting(cx, groupId, ids, (tx, orgId) => {
     const removed = [...new Set(ids)].filter((id) => isMember(tx, { orgId, groupId }, id))
@@ -94,7 +94,7 @@ const isMember = (tx: Transaction, { orgId, groupId }: Container, id: string): b
 const append = (tx: Transaction, orgId: string, draft: Draft<NestingEvent>) =>
   tx.append(groupNesting, orgId, [draft], orgId)
 
-/** Changes what is given, see `changeGroup`. Refuses groups with roles that the caller lacks. */
+/** Updates the given fields; see `changeGroup`. Rejects groups with roles that the caller lacks. */
 export async function updateGroup(cx: Cx, id: string, change: GroupChange): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     const { status, orgId } = tx.state(group, id)
@@ -104,7 +104,7 @@ export async function updateGroup(cx: Cx, id: string, change: GroupChange): Prom
   return step.receipt(group, id)
 }
 
-/** Deletes a group for good, with its members, its roles, and what it is a member of. */
+/** Permanently deletes a group with its memberships and roles. */
 export async function deleteGroup(cx: Cx, id: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     const { status, orgId } = tx.state(group, id)

@@ -17,7 +17,7 @@ export type GroupNesting = {
 
 /**
  * Which groups of an organization are members of which; its ID is that of the organization. One
- * stream contains all of them, so that of two changes at once one is decided on the other.
+ * stream contains all of them, so that concurrent changes are checked against each other.
  */
 export const groupNesting = aggregate<NestingEvent, GroupNesting>({
   stream: "group_nesting",
@@ -53,7 +53,7 @@ function without(
 export const membersOf = ({ memberGroups }: GroupNesting, groupId: string): readonly string[] =>
   Object.hasOwn(memberGroups, groupId) ? (memberGroups[groupId] ?? []) : []
 
-/** How often a group of an organization is a member of another. */
+/** The number of memberships of groups in groups in an organization. */
 const nestingCount = ({ memberGroups }: GroupNesting): number =>
   Object.values(memberGroups).reduce((sum, ids) => sum + ids.length, 0)
 
@@ -79,7 +79,7 @@ function reachable(groupId: string, next: (id: string) => readonly string[]): re
   return [...visited]
 }
 
-/** How many groups a chain of groups in groups contains at most. */
+/** The maximum number of groups in a chain of nested groups. */
 export const depthMax = 5
 
 /** The number of groups in the longest chain that begins with a group; `depthMax` + 1 for more. */
@@ -93,13 +93,10 @@ function chainLength(groupId: string, next: (id: string) => readonly string[]): 
   return length
 }
 
-/** How often groups of an organization can be members of others: one stream contains all. */
+/** The maximum number of memberships of groups in groups: one stream contains all of them. */
 const nestingsMax = 10_000
 
-/**
- * Faults where a new member would make a group contain itself or a chain too long, or would be one
- * too many.
- */
+/** Throws if a new member would create a cycle, a chain that is too long, or exceed the limit. */
 export function checkNesting(nesting: GroupNesting, { groupId, memberGroupId }: Nesting): void {
   if (nestingCount(nesting) >= nestingsMax) throw tooManyNestingsError()
   if (withContainers(nesting, groupId).includes(memberGroupId)) {

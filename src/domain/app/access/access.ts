@@ -15,16 +15,16 @@ export type AppAccess = {
   readonly networks?: readonly string[]
 }
 
-/** Applies where nothing is stored. */
-const usual: AppAccess = { rule: "everyone" }
+/** Applies if nothing is stored. */
+const defaultAccess: AppAccess = { rule: "everyone" }
 
-export const isUsual = (access: AppAccess): boolean => isSame(access, usual)
+export const isDefaultAccess = (access: AppAccess): boolean => isSame(access, defaultAccess)
 
 /** Who can use an application now. */
 export const accessOf = (state: { readonly access?: AppAccess } | { readonly status: string }) =>
-  ("access" in state ? state.access : undefined) ?? usual
+  ("access" in state ? state.access : undefined) ?? defaultAccess
 
-/** The same with what is given, and without what says nothing. */
+/** Access with changed fields, without fields that require nothing. */
 export function accessWith(before: AppAccess, change: Partial<AppAccess>): AppAccess {
   const { rule, secondFactor = false, maxAge = 0, networks = [] } = { ...before, ...change }
   return {
@@ -35,6 +35,6 @@ export function accessWith(before: AppAccess, change: Partial<AppAccess>): AppAc
   }
 }
 
-/** Whether two say the same; both are as `accessWith` returns them. */
+/** Whether two results of `accessWith` are equal. */
 export const isSame = (one: AppAccess, other: AppAccess): boolean =>
   JSON.stringify(one) === JSON.stringify(other)

@@ -1,7 +1,7 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { group } from "../../group/index.ts"
-import { basisOf, givenOn, grantFor, isSameGiven, missingError } from "../commands.ts"
+import { basisOf, givenOn, grantFor, hasSameRoles, missingError } from "../commands.ts"
 import {
   type GroupAuthorization,
   type GroupAuthorizationEvent,
@@ -13,15 +13,15 @@ import {
 type GroupAuthorizationInput = {
   readonly groupId: string
   readonly projectId: string
-  /** The organization that gives it, which must own the group. */
+  /** The organization that assigns the roles; it must own the group. */
   readonly orgId: string
   readonly roleKeys: readonly string[]
 }
 
 /**
- * Gives a group roles on a project. Refuses a group of another organization, one that has roles on
- * the project already, an organization that neither owns the project nor was granted it, and roles
- * that it does not have there.
+ * Assigns a group roles in a project. Rejects a group of another organization or with roles in the
+ * project, an organization that neither owns the project nor has a grant for it, and roles that it
+ * can't assign there.
  */
 export function addGroupAuthorization(
   tx: Transaction,
@@ -41,7 +41,7 @@ export function addGroupAuthorization(
   tx.append(groupAuthorization, id, [added], orgId)
 }
 
-/** The same in a step of its own. */
+/** The same in a transaction of its own. */
 export async function createGroupAuthorization(
   cx: Cx,
   id: string,
@@ -51,17 +51,17 @@ export async function createGroupAuthorization(
   return step.receipt(groupAuthorization, id)
 }
 
-/** Replaces the roles; does nothing if they are the same. */
+/** Replaces the roles; does nothing if they are equal. */
 export const changeGroupAuthorization = groupAuthorization.command<readonly string[]>(
   (state, roleKeys, cx) => {
     mustExist(state)
     const given = givenOn(cx, state, roleKeys)
-    const isSame = isSameGiven(basisOf(cx, state), state, roleKeys)
+    const isSame = hasSameRoles(basisOf(cx, state), state, roleKeys)
     return isSame ? [] : [{ type: "group.grant.changed", data: given }]
   },
 )
 
-/** Removes the roles for good; does nothing if they are gone. */
+/** Removes all roles; does nothing if there are none. */
 export const removeGroupAuthorization = groupAuthorization.command((state) => {
   if (state.status !== "active") return []
   const claims = [{ release: groupPairClaim, key: groupPairOf(state) }]
@@ -77,5 +77,5 @@ const groupMissingError = () =>
 
 const taken = {
   id: "authorization.exists",
-  message: "the group has roles on this project already; change these instead",
+  message: "the group already has roles in this project; update them instead",
 }

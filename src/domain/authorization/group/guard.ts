@@ -4,8 +4,8 @@ import { lackingOn, type Target } from "../../member/index.ts"
 import { projectsOfGroupIn } from "./view.ts"
 
 /**
- * Adding users to a group that has project roles is giving them these roles, and removing users is
- * taking them: the caller needs the permission to do so on each of the projects.
+ * Adding users to a group assigns them its project roles, and removing users removes them. The
+ * caller needs the permission for that in each of the projects.
  */
 guardGroups((tx, { groupIds }) => {
   for (const { project, grantId } of groupIds.flatMap((each) => projectsOfGroupIn(tx, each))) {

@@ -1,5 +1,5 @@
 import { aggregate, type Event } from "../../../store/index.ts"
-import type { GivenRoles } from "../model.ts"
+import type { VersionedRoles } from "../model.ts"
 
 type Between = {
   readonly groupId: string
@@ -11,12 +11,12 @@ type Between = {
 }
 
 export type GroupAuthorizationEvent =
-  | Event<"group.grant.added", Between & GivenRoles>
-  | Event<"group.grant.changed", GivenRoles>
+  | Event<"group.grant.added", Between & VersionedRoles>
+  | Event<"group.grant.changed", VersionedRoles>
   | Event<"group.grant.removed">
 
 export type GroupAuthorization = Between &
-  GivenRoles & {
+  VersionedRoles & {
     readonly status: "absent" | "active" | "removed"
     /** The organization that gives it, which owns the group. */
     readonly orgId: string

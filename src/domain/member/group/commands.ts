@@ -15,14 +15,14 @@ import {
 
 type GroupAdministratorInput = RolesOn & {
   readonly groupId: string
-  /** What others created for users of the group, and the caller confirms. */
+  /** Credentials of the group's users that others created and the caller confirms. */
   readonly confirmed: readonly string[]
 }
 
 /**
- * Gives a group roles on a thing. Refuses roles that the caller does not have there, groups that
- * they can't see, a thing that belongs to another organization than the group, and a group whose
- * users' credentials of others are not confirmed. Returns when, ms UTC.
+ * Assigns a group administrator roles on a resource. Rejects roles that the caller does not have
+ * there, groups that the caller can't read, a resource of another organization than the group's,
+ * and unconfirmed credentials of the group's users. Returns when, ms UTC.
  */
 export async function createGroupAdministrator(
   cx: Cx,
@@ -48,7 +48,7 @@ export async function createGroupAdministrator(
   return step.value
 }
 
-/** Replaces the roles; the caller must have those that are given and those that are taken. */
+/** Replaces the roles; the caller must have both the added and the removed ones. */
 export async function changeGroupAdministrator(
   cx: Cx,
   input: GroupAdministratorInput,
@@ -70,8 +70,8 @@ export async function changeGroupAdministrator(
 }
 
 /**
- * Removes all roles of a group on a thing, which the caller must have. Returns when, ms UTC;
- * undefined where there were none.
+ * Removes all roles of a group on a resource; the caller must have them. Returns when, ms UTC, or
+ * undefined if the group had none.
  */
 export async function removeGroupAdministrator(
   cx: Cx,
@@ -88,11 +88,11 @@ export async function removeGroupAdministrator(
   return step.value
 }
 
-/** A deleted group has no roles, though nobody has removed them. */
+/** A deleted group has no roles, although no event has removed them. */
 const presentRoles = (tx: Transaction, id: string, groupId: string): readonly string[] =>
   tx.state(group, groupId).status === "active" ? tx.state(groupAdministrator, id).roles : []
 
-/** The organization of a group that may have roles there: of `ownerId`, or that the caller sees. */
+/** The organization of a group: `ownerId`, or one whose groups the caller can read. */
 function orgOfGroup(tx: Transaction, groupId: string, ownerId: string | undefined): string {
   const { status, orgId } = tx.state(group, groupId)
   const canSee = () =>
@@ -108,11 +108,12 @@ function projectOf(tx: Transaction, target: Target) {
   return { projectId: tx.state(projectGrant, target.id).projectId }
 }
 
-const missingError = () => new Fault("not_found", "member.missing", "the group has no roles here")
+const missingError = () =>
+  new Fault("not_found", "member.missing", "the group has no roles on this resource")
 
 const existsError = () =>
   new Fault(
     "already_exists",
     "member.exists",
-    "the group has roles here already; change these instead",
+    "the group already has roles on this resource; update them instead",
   )

@@ -9,8 +9,8 @@ import { groupsWithRole } from "./view.ts"
 type Confirmed = { readonly confirmed: readonly string[] }
 
 /**
- * Faults where users of a group can't be given roles yet, because of what others created for them.
- * A group can have many users, so this is decided before the step that gives the roles.
+ * Throws if users of a group have credentials that others created and the caller has not confirmed.
+ * A group can have many users, so this is checked before the transaction that assigns the roles.
  */
 export async function confirmUsersOf(
   cx: Cx,
@@ -24,7 +24,7 @@ export async function confirmUsersOf(
   })
 }
 
-/** The same for users who have a role by a group and are permitted more by it. */
+/** The same for users who have a role through a group when the role gets more permissions. */
 export async function confirmUsersWith(
   cx: Cx,
   role: string,

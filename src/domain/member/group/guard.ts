@@ -6,7 +6,7 @@ import { mustBeConfirmed, promotionBy } from "../promotion.ts"
 import { groupAdministrator, targetOf } from "./model.ts"
 import { rolesOfGroupIn } from "./view.ts"
 
-/** The manager roles of groups themselves. */
+/** The administrator roles that groups have themselves. */
 const rolesOf = (tx: Transaction, groupIds: readonly string[]): readonly RolesOn[] =>
   groupIds
     .flatMap((groupId) => rolesOfGroupIn(tx, groupId))
@@ -14,9 +14,9 @@ const rolesOf = (tx: Transaction, groupIds: readonly string[]): readonly RolesOn
     .map((state) => ({ target: targetOf(state), roles: state.roles }))
 
 /**
- * A group ranks like its roles and those of all groups that it is in. Whoever adds or removes its
- * members, renames or deletes it must have these roles, and what others set up for users who get
- * them must be confirmed.
+ * The rank of a group is that of its roles and of the roles of all groups that contain it. Callers
+ * who add or remove members, rename or delete the group must have these roles, and credentials that
+ * others created for users who get them must be confirmed.
  */
 guardGroups((tx, { groupIds, userIds, confirmed }) => {
   const given = rolesOf(tx, groupIds)

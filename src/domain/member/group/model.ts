@@ -3,7 +3,7 @@ import type { Target } from "../model.ts"
 
 type Roles = { readonly roles: readonly string[] }
 
-type Place = {
+type GroupRoleTarget = {
   readonly groupId: string
   /** The organization of the group. */
   readonly groupOrgId: string
@@ -15,12 +15,12 @@ type Place = {
 }
 
 export type GroupAdministratorEvent =
-  | Event<"group.administrator.added", Place & Roles>
+  | Event<"group.administrator.added", GroupRoleTarget & Roles>
   | Event<"group.administrator.changed", Roles>
   | Event<"group.administrator.removed">
 
 /** The roles of one group on one thing; none where it has none there. */
-export type GroupAdministrator = Roles & Place
+export type GroupAdministrator = Roles & GroupRoleTarget
 
 const nothing: GroupAdministrator = {
   groupId: "",
@@ -45,7 +45,10 @@ const targetIdOf = (target: Target): string => (target.level === "instance" ? ""
 
 export const placeOf = (target: Target) => ({ level: target.level, targetId: targetIdOf(target) })
 
-export const targetOf = ({ level, targetId: id }: Pick<Place, "level" | "targetId">): Target =>
+export const targetOf = ({
+  level,
+  targetId: id,
+}: Pick<GroupRoleTarget, "level" | "targetId">): Target =>
   level === "instance" ? { level } : { level, id }
 
 /** The stream of a group on a thing. IDs can contain any character, so each is encoded. */

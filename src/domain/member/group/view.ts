@@ -110,9 +110,9 @@ export const rolesByGroup = cachedBy((cx): ReadonlyMap<string, readonly GroupRol
   return found
 }, groupAdministratorView)
 
-type Place = { readonly id: string; readonly groupId: string }
+type GroupRoleKey = { readonly id: string; readonly groupId: string }
 
-const onTarget = statement<Place>(
+const onTarget = statement<GroupRoleKey>(
   `SELECT id, group_id AS groupId FROM group_administrators
    WHERE instance = $instance AND level = $level AND target = $target`,
 )
@@ -121,7 +121,7 @@ const onTarget = statement<Place>(
 export const groupsOnTarget = (
   read: Pick<Decision, "rows">,
   { level, targetId: target }: { readonly level: Target["level"]; readonly targetId: string },
-): readonly Place[] => read.rows(onTarget, { level, target })
+): readonly GroupRoleKey[] => read.rows(onTarget, { level, target })
 
 const ofGroup = statement<{ id: string }>(
   "SELECT id FROM group_administrators WHERE instance = $instance AND group_id = $groupId",
